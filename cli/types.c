@@ -478,10 +478,26 @@ static void begin_array(struct listing *listing, const char *text)
         fputs(text, stdout);
 }
 
-static void print_all(struct listing *listing)
+// print_file_headers prints what the file says of its CTF or BTF as a whole.
+static void print_file_headers(const struct listing *listing,
+                               const struct type_bytes *file)
+{
+    CH_CLEANUP(text_deinit) struct text headers = { 0 };
+    if (listing->json)
+        types_print_headers_json(file, listing->source, &headers);
+    else
+        types_print_headers_text(file, listing->source, &headers);
+    fputs(listing->json ? "\"headers\":" : "", stdout);
+    (void)fwrite(headers.bytes, 1, headers.size, stdout);
+    fputs(listing->json ? ",\n " : "", stdout);
+}
+
+static void print_all(struct listing *listing, const struct type_bytes *headers_of)
 {
     if (listing->json)
         printf("{\"source\":\"%s\",", type_source_name(listing->source));
+    if (headers_of != NULL)
+        print_file_headers(listing, headers_of);
     begin_array(listing, "\"types\":[");
     print_types(listing);
     begin_array(listing, "],\n \"functions\":[");
@@ -574,7 +590,8 @@ static int run_types_dump(const struct options *options)
         types_read_spelling(&listing);
     listing.table = type_file_table(file.types);
     listing.source = type_file_source(file.types);
-    print_all(&listing);
+    const struct type_bytes bytes = { file.bytes.bytes, file.bytes.size };
+    print_all(&listing, options_given(options, "headers") ? &bytes : NULL);
     free(listing.seen);
     text_deinit(&listing.spelling);
     if (listing.wanted != NULL && listing.found == 0)
@@ -600,14 +617,23 @@ static int run_types_diff(const struct options *options)
                             options_given(options, "json"));
 }
 
+#define TYPES_OPTIONS                                                                  \
+    { "json", NULL, "one JSON document", 0 },                                          \
+        { "source", "ctf|btf|dwarf",                                                   \
+          "which to read; otherwise BTF, without it CTF, without it DWARF", 0 },       \
+    {                                                                                  \
+        "base", "FILE",                                                                \
+            "the BTF that the file's BTF continues: the kernel's, of a module", 0      \
+    }
+
 static const struct option types_dump_options[] = {
-    { "json", NULL, "one JSON document", 0 },
-    { "source", "ctf|btf|dwarf",
-      "which to read; otherwise BTF, without it CTF, without it DWARF", 0 },
-    { "base", "FILE",
-      "the BTF that the file's BTF continues: the kernel's, of a module", 0 },
+    TYPES_OPTIONS,
+    { "headers", NULL,
+      "first the version, byte order, parent and labels of each dictionary", 0 },
     { 0 },
 };
+
+static const struct option types_diff_options[] = { TYPES_OPTIONS, { 0 } };
 
 const struct command types_dump_command = {
     .name = "types dump",
@@ -625,7 +651,7 @@ const struct command types_diff_command = {
     .summary =
         "How types, functions and variables of two files differ; exits with 1 if "
         "programs built with one do not work with the other",
-    .options = types_dump_options,
+    .options = types_diff_options,
     .run = run_types_diff,
     .arguments_min = 2,
     .arguments_max = 2,

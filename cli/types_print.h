@@ -5,7 +5,17 @@
 // contains it; its offsets count from the outermost structure.
 #pragma once
 #include "base/text.h"
+#include "symbolizer/types/type_file.h"
 #include "symbolizer/types/type_table.h"
+
+// types_print_headers_json appends what the headers of a file say: an array of one
+// object for each dictionary of CTF, or for the section of BTF.
+void types_print_headers_json(const struct type_bytes *file, enum type_source source,
+                              struct text *out);
+
+// types_print_headers_text appends the same as lines.
+void types_print_headers_text(const struct type_bytes *file, enum type_source source,
+                              struct text *out);
 
 // types_print_json appends the type at index as an object.
 void types_print_json(const struct type_table *table, uint32_t index, struct text *out);

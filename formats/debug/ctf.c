@@ -9,14 +9,16 @@
 enum {
     MAGIC = 0xdff2,
     MAGIC_SWAPPED = 0xf2df,
-    VERSION_3 = 4,      // what version 3 has in its version field
+    VERSION_2 = 3, // what versions 2 and 3 have in their version fields
+    VERSION_3 = 4,
     MAGIC_OLD = 0xcff1, // of Solaris
     MAGIC_OLD_SWAPPED = 0xf1cf,
     VERSION_OLD = 2, // the highest with that magic; libctf's own 1 is the same
     COMPRESSED = 1,
     DYNAMIC = 8,       // it refers to the dynamic symbols
     NEW_FUNCTIONS = 2, // without it, functions are in an obsolete form
-    FLAGS = 0xf,
+    C_ORDER = 16,      // dimensions of arrays are in the order of C
+    FLAGS = 0x1f,
     INFLATE_RATIO_MAX = 1032, // of zlib's format
     TYPE_SIZE = 12,           // of the smallest type
     LARGE = 0x20000000,       // structures of this size and more have wide members
@@ -29,11 +31,16 @@ enum {
 // SIZE_ELSEWHERE as a type's size says that a 64-bit size follows.
 #define SIZE_ELSEWHERE 0xffffffffu
 
-// take_sections divides body by the header's offsets: one cursor for each section. The
-// labels before the sections are not needed.
+// take_sections divides body by the header's offsets: one cursor for each section, and
+// one for the labels before them.
 static enum ch_status take_sections(struct ctf_dict *dict, struct cursor body,
+                                    uint32_t labels,
                                     const uint32_t offsets[CTF_SECTION_COUNT + 1])
 {
+    if (labels > offsets[0] || labels % 4 != 0)
+        return CH_ERR_MALFORMED;
+    cursor_seek(&body, labels);
+    dict->labels = cursor_child(&body, offsets[0] - labels);
     for (int i = 0; i < CTF_SECTION_COUNT; i++) {
         if (offsets[i] > offsets[i + 1] || (i < CTF_STRINGS && offsets[i] % 4 != 0))
             return CH_ERR_MALFORMED;
@@ -174,12 +181,11 @@ static enum ch_status find_types(struct ctf_dict *dict)
 static enum ch_status open_old(struct ctf_dict *dict, struct cursor bytes, bool first,
                                bool compressed)
 {
-    enum { OLD_OBJECTS, OLD_FUNCTIONS, OLD_TYPES, OLD_STRINGS, OLD_END };
+    enum { OLD_LABELS, OLD_OBJECTS, OLD_FUNCTIONS, OLD_TYPES, OLD_STRINGS, OLD_END };
     uint32_t offsets[OLD_END + 1];
     uint32_t new_offsets[CTF_SECTION_COUNT + 1];
     cursor_skip(&bytes, 4); // the label of the parent
     uint32_t parent = cursor_u32(&bytes);
-    cursor_skip(&bytes, 4); // labels
     for (int i = 0; i <= OLD_END; i++)
         offsets[i] = cursor_u32(&bytes);
     if (!cursor_ok(&bytes))
@@ -195,8 +201,8 @@ static enum ch_status open_old(struct ctf_dict *dict, struct cursor bytes, bool 
     else
         bytes = cursor_child(&bytes, cursor_left(&bytes));
     struct ctf_old old = { .first = first, .is_child = parent != 0 };
-    struct cursor *const parts[] = { &old.objects, &old.functions, &old.types,
-                                     &old.strings };
+    struct cursor *const parts[] = { &old.labels, &old.objects, &old.functions,
+                                     &old.types, &old.strings };
     for (int i = 0; status == CH_OK && i < OLD_END; i++) {
         if (offsets[i] > offsets[i + 1])
             return CH_ERR_MALFORMED;
@@ -213,7 +219,7 @@ static enum ch_status open_old(struct ctf_dict *dict, struct cursor bytes, bool 
     struct cursor upgraded = cursor_over(body.bytes, body.size);
     upgraded.big_endian = bytes.big_endian;
     if (status == CH_OK)
-        status = take_sections(dict, upgraded, new_offsets);
+        status = take_sections(dict, upgraded, 0, new_offsets);
     if (status != CH_OK)
         return status;
     dict->is_child = parent != 0;
@@ -222,17 +228,23 @@ static enum ch_status open_old(struct ctf_dict *dict, struct cursor bytes, bool 
     return dict->parent != NULL ? find_types(dict) : CH_ERR_MALFORMED;
 }
 
-// open_new opens a dictionary of version 3, whose magic, version and flags were read.
+// open_new opens a dictionary of libctf's version 2 or 3, whose magic, version and
+// flags were read. Version 2 has no name of a unit and no names of symbols.
 static enum ch_status open_new(struct ctf_dict *dict, struct cursor bytes,
                                uint8_t flags)
 {
+    bool names_symbols = dict->version != 2;
     cursor_skip(&bytes, 4); // the label of the parent that it was linked against
     uint32_t parent = cursor_u32(&bytes);
-    uint32_t unit = cursor_u32(&bytes);
-    cursor_skip(&bytes, 4); // labels
+    uint32_t unit = names_symbols ? cursor_u32(&bytes) : 0;
+    uint32_t labels = cursor_u32(&bytes);
     uint32_t offsets[CTF_SECTION_COUNT + 1];
-    for (int i = 0; i <= CTF_SECTION_COUNT; i++)
-        offsets[i] = cursor_u32(&bytes);
+    for (int i = 0; i <= CTF_SECTION_COUNT; i++) {
+        bool names = i == CTF_OBJECT_NAMES || i == CTF_FUNCTION_NAMES;
+        offsets[i] = names && !names_symbols ? 0 : cursor_u32(&bytes);
+    }
+    for (int i = CTF_FUNCTION_NAMES; !names_symbols && i >= CTF_OBJECT_NAMES; i--)
+        offsets[i] = offsets[i + 1];
     if (!cursor_ok(&bytes))
         return CH_ERR_TRUNCATED;
     uint32_t size; // the header's last number is the strings' size, not their end
@@ -248,7 +260,7 @@ static enum ch_status open_new(struct ctf_dict *dict, struct cursor bytes,
     else
         bytes = cursor_child(&bytes, cursor_left(&bytes));
     if (status == CH_OK)
-        status = take_sections(dict, bytes, offsets);
+        status = take_sections(dict, bytes, labels, offsets);
     if (status != CH_OK)
         return status;
     if (!(flags & NEW_FUNCTIONS))
@@ -266,28 +278,34 @@ enum ch_status ctf_dict_open(struct ctf_dict *dict, struct cursor bytes,
                              const struct ctf_outside *all,
                              const struct ctf_outside *dynamic)
 {
-    *dict = (struct ctf_dict){ .outside = { .elf = NULL } };
+    *dict = (struct ctf_dict){ .version = 0 };
     bytes.big_endian = false;
     uint16_t magic = cursor_u16(&bytes);
     uint8_t version = cursor_u8(&bytes);
     uint8_t flags = cursor_u8(&bytes);
     if (!cursor_ok(&bytes))
         return CH_ERR_TRUNCATED;
+    dict->is_compressed = flags & COMPRESSED;
     bool is_old = magic == MAGIC_OLD || magic == MAGIC_OLD_SWAPPED;
     if (!is_old && magic != MAGIC && magic != MAGIC_SWAPPED)
         return CH_ERR_MALFORMED;
     if (is_old || version == 1) {
         bytes.big_endian = magic == MAGIC_OLD_SWAPPED || magic == MAGIC_SWAPPED;
+        dict->big_endian = bytes.big_endian;
+        dict->version = is_old ? version : 2;
         dict->outside = *all;
         return version == 0 || version > VERSION_OLD || flags & ~COMPRESSED
                    ? CH_ERR_UNSUPPORTED
                    : open_old(dict, bytes, is_old && version == 1, flags & COMPRESSED);
     }
-    if (version != VERSION_3 || flags & ~FLAGS)
+    if ((version != VERSION_3 && version != VERSION_2) || flags & ~FLAGS ||
+        (version == VERSION_2 && flags & ~COMPRESSED))
         return CH_ERR_UNSUPPORTED;
 
     dict->outside = flags & DYNAMIC ? *dynamic : *all;
-    bytes.big_endian = magic == MAGIC_SWAPPED;
+    dict->version = version - 1;
+    dict->is_c_order = flags & C_ORDER;
+    bytes.big_endian = dict->big_endian = magic == MAGIC_SWAPPED;
     return open_new(dict, bytes, flags);
 }
 
@@ -374,6 +392,18 @@ enum ch_status ctf_next_part(const struct ctf_dict *dict, struct ctf_type *type,
         return CH_ERR_MALFORMED;
     *out = part;
     return CH_OK;
+}
+
+enum ch_status ctf_next_label(const struct ctf_dict *dict, struct cursor *labels,
+                              struct ctf_label *out)
+{
+    if (cursor_left(labels) == 0)
+        return CH_END;
+    out->name = ctf_string_at(dict, cursor_u32(labels));
+    out->last_type = cursor_u32(labels);
+    if (!cursor_ok(labels))
+        return CH_ERR_TRUNCATED;
+    return out->name != NULL ? CH_OK : CH_ERR_MALFORMED;
 }
 
 // begin_table prepares symbols for its current table.

@@ -32,6 +32,11 @@ struct ctf_outside {
 };
 
 struct ctf_dict {
+    unsigned version; // 1 to 3; 2 is that of Solaris or libctf
+    bool big_endian;
+    bool is_compressed;
+    bool is_c_order;      // it says that dimensions of arrays are in the order of C
+    struct cursor labels; // for ctf_next_label
     struct cursor sections[CTF_SECTION_COUNT];
     struct ctf_outside outside;
     bool is_child;      // its types have CTF_CHILD_BIT
@@ -65,6 +70,13 @@ struct ctf_part {
     uint32_t type;        // of a member or argument; an argument of 0: variadic
     uint64_t offset_bits; // of a member
     int32_t value;        // of an enumerator
+};
+
+// A ctf_label names the types of a dictionary up to a number. Solaris' tools write the
+// release that added these types.
+struct ctf_label {
+    const char *name;
+    uint32_t last_type;
 };
 
 enum ctf_symbol_kind { CTF_SYMBOL_OBJECT, CTF_SYMBOL_FUNCTION, CTF_SYMBOL_VARIABLE };
@@ -105,6 +117,11 @@ CH_CHECKED enum ch_status ctf_dict_type(const struct ctf_dict *dict, uint32_t in
 // more.
 CH_CHECKED enum ch_status ctf_next_part(const struct ctf_dict *dict,
                                         struct ctf_type *type, struct ctf_part *out);
+
+// ctf_next_label reads the next label from labels, a copy of those of dict. CH_END:
+// there are no more.
+CH_CHECKED enum ch_status ctf_next_label(const struct ctf_dict *dict,
+                                         struct cursor *labels, struct ctf_label *out);
 
 // ctf_symbols_init begins with the first symbol of dict, which must outlive symbols.
 void ctf_symbols_init(struct ctf_symbols *symbols, const struct ctf_dict *dict);

@@ -6,7 +6,12 @@
 
 #define ARCHIVE_MAGIC 0x8b47f2a4d7623eebull
 
-enum { ARCHIVE_HEADER_SIZE = 40, MEMBER_SIZE = 16 };
+enum {
+    ARCHIVE_HEADER_SIZE = 40,
+    MEMBER_SIZE = 16,
+    MAGIC_4 = 0xeb9f, // that of BTF
+    MAGIC_4_SWAPPED = 0x9feb,
+};
 
 // init_section reads the section's header.
 static enum ch_status init_section(struct ctf_file *file)
@@ -37,7 +42,8 @@ static bool is_bare(const void *bytes, size_t size)
         return true;
     uint16_t magic = cursor_u16(&c);
     return cursor_ok(&c) &&
-           (magic == 0xdff2 || magic == 0xf2df || magic == 0xcff1 || magic == 0xf1cf);
+           (magic == 0xdff2 || magic == 0xf2df || magic == 0xcff1 || magic == 0xf1cf ||
+            magic == MAGIC_4 || magic == MAGIC_4_SWAPPED);
 }
 
 enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes, size_t size)
@@ -86,6 +92,16 @@ enum ch_status ctf_file_member(const struct ctf_file *file, uint64_t index,
     member.bytes = cursor_child(&c, (size_t)size);
     *out = member;
     return CH_OK;
+}
+
+bool ctf_file_is_version_4(const struct ctf_file *file)
+{
+    struct ctf_member first;
+    if (ctf_file_member(file, 0, &first) != CH_OK)
+        return false;
+    first.bytes.big_endian = false;
+    uint16_t magic = cursor_u16(&first.bytes);
+    return magic == MAGIC_4 || magic == MAGIC_4_SWAPPED;
 }
 
 void ctf_file_outside(const struct ctf_file *file, bool dynamic,

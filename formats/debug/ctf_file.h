@@ -44,6 +44,10 @@ enum ctf_order {
 CH_CHECKED enum ch_status ctf_file_init(struct ctf_file *file, const void *bytes,
                                         size_t size);
 
+// ctf_file_is_version_4 returns true if the first dictionary is BTF or version 4 of
+// CTF, which is read as BTF is (btf.h).
+bool ctf_file_is_version_4(const struct ctf_file *file);
+
 // ctf_file_member gives dictionary index. CH_END: there are no more.
 CH_CHECKED enum ch_status ctf_file_member(const struct ctf_file *file, uint64_t index,
                                           struct ctf_member *out);

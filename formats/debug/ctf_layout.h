@@ -3,6 +3,8 @@
 // The numbers of CTF version 3 (docs/formats/ctf.md), for the reader of dictionaries
 // and for what converts older ones. CTF_BODY_MAX is a limit of ours.
 #pragma once
+#include <stdbool.h>
+#include <stdint.h>
 
 // CTF_BODY_MAX is the largest size of an inflated dictionary.
 #define CTF_BODY_MAX (64u << 20)
@@ -29,6 +31,12 @@ enum ctf_kind {
 };
 
 enum ctf_integer_flag { CTF_SIGNED = 1, CTF_CHARACTER = 2, CTF_BOOLEAN = 4 };
+
+// ctf_is_complex returns true if an encoding of a float is of complex numbers.
+static inline bool ctf_is_complex(uint8_t encoding)
+{
+    return encoding >= 3 && encoding <= 5;
+}
 
 enum ctf_section {
     CTF_OBJECTS,

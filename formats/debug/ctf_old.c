@@ -184,7 +184,8 @@ static enum ch_status upgrade_all(struct upgrade *up, struct text *types,
     if (status != CH_OK)
         return status;
     up->out = body;
-    out_offsets[CTF_OBJECTS] = 0;
+    text_append(body, up->old->labels.begin, cursor_left(&up->old->labels));
+    out_offsets[CTF_OBJECTS] = (uint32_t)body->size;
     for (c = up->old->objects; cursor_left(&c) >= sizeof(uint16_t);)
         upgrade_put(up, body, upgrade_number(cursor_u16(&c)));
     out_offsets[CTF_FUNCTIONS] = (uint32_t)body->size;

@@ -14,6 +14,7 @@
 
 // A ctf_old is the sections of an old dictionary, in its byte order.
 struct ctf_old {
+    struct cursor labels;
     struct cursor objects;
     struct cursor functions;
     struct cursor types;
@@ -23,6 +24,6 @@ struct ctf_old {
 };
 
 // ctf_old_upgrade appends a body of version 3 to out, with where its sections begin and
-// the last one ends.
+// the last one ends. It begins with the labels.
 CH_CHECKED enum ch_status ctf_old_upgrade(const struct ctf_old *old, struct text *out,
                                           uint32_t out_offsets[CTF_SECTION_COUNT + 1]);

@@ -7,7 +7,7 @@
 #include "formats/debug/btf.h"
 #include "formats/debug/elf.h"
 #include "symbolizer/types/type_check.h"
-#include "symbolizer/types/type_ctf.h"
+#include "symbolizer/types/type_order.h"
 
 enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4 };
 
@@ -22,8 +22,14 @@ struct type_btf {
     struct btf_place *places; // by number; 0 is void
     size_t count;
     size_t capacity;
+    // Of several dictionaries that continue the same one, the one being read has its
+    // places from own to end, for the numbers from shared on.
+    size_t shared;
+    size_t own;
+    size_t end; // 0: it has all of them
     uint64_t pointer_size;
     enum ctf_order order; // of the dimensions of arrays
+    const char *unit;     // of types where units differ; NULL: irrelevant
 };
 
 // btf_section finds the section in an ELF file; other bytes are one.
@@ -86,12 +92,14 @@ static enum ch_status btf_resolve(const struct type_btf *types, uint32_t number,
                                   uint32_t *out)
 {
     for (int i = 0; i < TYPE_CHAIN_MAX; i++) {
-        if (number >= types->count)
+        size_t at =
+            number < types->shared ? number : number - types->shared + types->own;
+        if (at >= (types->end != 0 ? types->end : types->count))
             return CH_ERR_MALFORMED;
-        *out = types->places[number].index;
+        *out = types->places[at].index;
         if (*out != TYPE_UNKNOWN_INDEX)
             return CH_OK;
-        number = types->places[number].instead;
+        number = types->places[at].instead;
     }
     return CH_ERR_MALFORMED;
 }
@@ -116,6 +124,8 @@ static enum ch_status btf_add_parts(struct type_btf *types, const struct btf *bt
     bool is_enum = type->kind == TYPE_ENUM;
     type->first_part = types->table->part_count;
     while ((status = btf_next_part(btf, source, &part)) == CH_OK) {
+        if (source->is_big && part.type == 0 && part.name[0] == 0)
+            continue; // it only adds to the offset
         if (type->kind == TYPE_FUNCTION && part.type == 0) {
             type->variadic = true;
             continue;
@@ -153,12 +163,22 @@ static enum ch_status btf_convert(struct type_btf *types, const struct btf *btf,
         [BTF_VOLATILE] = TYPE_VOLATILE, [BTF_CONST] = TYPE_CONST,
         [BTF_RESTRICT] = TYPE_RESTRICT, [BTF_PROTOTYPE] = TYPE_FUNCTION,
         [BTF_FLOAT] = TYPE_FLOAT,       [BTF_ENUM_64] = TYPE_ENUM,
+        [BTF_CTF_FLOAT] = TYPE_FLOAT,   [BTF_CTF_SLICE] = TYPE_SLICE,
     };
     *type = (struct type){ .kind = kinds[source->kind],
                            .name = source->name,
                            .size = source->size,
+                           .unit = source->unit != NULL ? source->unit : types->unit,
                            .count = source->count,
                            .encoding = source->encoding };
+    if (source->kind == BTF_CTF_FLOAT)
+        type->encoding = ctf_is_complex(source->encoding) ? TYPE_COMPLEX : 0;
+    if (source->kind == BTF_CTF_SLICE) {
+        if (source->offset_bits > UINT8_MAX)
+            return CH_ERR_MALFORMED;
+        type->offset_bits = (uint8_t)source->offset_bits;
+        type->bits = source->bits;
+    }
     if (type->kind == TYPE_FORWARD) {
         type->tag = source->flag ? TYPE_UNION : TYPE_STRUCT;
         return CH_OK;
@@ -184,7 +204,7 @@ static enum ch_status btf_convert(struct type_btf *types, const struct btf *btf,
 static enum ch_status btf_name_symbol(struct type_btf *types,
                                       const struct btf_type *source)
 {
-    struct type_symbol symbol = { .name = source->name };
+    struct type_symbol symbol = { .name = source->name, .unit = types->unit };
     enum ch_status status = btf_resolve(types, source->reference, &symbol.type);
     if (status == CH_OK && source->kind == BTF_FUNCTION &&
         types->table->types[symbol.type].kind != TYPE_FUNCTION)
@@ -237,7 +257,7 @@ static enum ch_status btf_load_from(struct type_btf *types, const struct btf *fi
     if (status == CH_OK)
         status = type_check(types->table, first);
     if (status == CH_OK)
-        status = type_ctf_order(types->table, first, types->order);
+        status = type_order_set(types->table, first, types->order);
     if (status == CH_OK && base != NULL)
         status = btf_fill(types, *base, 1, true);
     return status == CH_OK ? btf_fill(types, *file, number, true) : status;
@@ -250,8 +270,8 @@ enum ch_status type_btf_load(struct type_table *table, const struct type_bytes *
                               .pointer_size = POINTER_SIZE,
                               .order = CTF_ORDER_OF_C };
     struct cursor bytes;
-    struct btf own;
-    struct btf below;
+    CH_CLEANUP(btf_deinit) struct btf own = { .unit = NULL };
+    CH_CLEANUP(btf_deinit) struct btf below = { .unit = NULL };
     enum ch_status status = CH_OK;
     bool is_split = base->bytes != NULL;
     if (is_split && (status = btf_section(&types, base, &bytes)) == CH_OK)
@@ -260,8 +280,105 @@ enum ch_status type_btf_load(struct type_table *table, const struct type_bytes *
         status = btf_section(&types, file, &bytes);
     if (status == CH_OK)
         status = btf_init(&own, bytes, is_split ? &below : NULL);
+    // CTF of a bare section is loaded by those who keep what it inflates to.
+    if (status == CH_OK && own.is_ctf)
+        status = CH_ERR_NOT_FOUND;
     if (status == CH_OK)
         status = btf_load_from(&types, &own, is_split ? &below : NULL);
+    free(types.places);
+    return status;
+}
+
+// btf_select makes number the dictionary that is being read: its types, and those of
+// the first one if it continues that.
+static void btf_select(struct type_btf *types, const struct btf *dicts, size_t number,
+                       const size_t *starts)
+{
+    bool continues = dicts[number].base != NULL;
+    types->shared = continues ? starts[1] : 1; // 0 is void
+    types->own = starts[number];
+    types->end = starts[number + 1];
+    types->unit = continues ? dicts[number].unit : NULL;
+}
+
+// btf_add_elf_symbols adds the functions and variables to which a dictionary gives
+// types by the ELF symbols.
+static enum ch_status btf_add_elf_symbols(struct type_btf *types, const struct btf *btf,
+                                          const struct ctf_outside *outside)
+{
+    const struct ctf_dict dict = {
+        .sections = { [CTF_OBJECTS] = btf->symbols[BTF_OBJECTS],
+                      [CTF_FUNCTIONS] = btf->symbols[BTF_FUNCTIONS],
+                      [CTF_OBJECT_NAMES] = btf->symbols[BTF_OBJECT_NAMES],
+                      [CTF_FUNCTION_NAMES] = btf->symbols[BTF_FUNCTION_NAMES],
+                      [CTF_STRINGS] = btf->strings },
+        .outside = *outside,
+    };
+    struct ctf_symbols symbols;
+    struct ctf_symbol symbol;
+    enum ch_status status;
+    bool named = cursor_left(&btf->symbols[BTF_OBJECT_NAMES]) != 0 ||
+                 cursor_left(&btf->symbols[BTF_FUNCTION_NAMES]) != 0;
+    if (named && btf->base != NULL) // names may be among those of the base
+        return CH_OK;
+    ctf_symbols_init(&symbols, &dict);
+    while ((status = ctf_next_symbol(&symbols, &symbol)) == CH_OK) {
+        struct type_symbol added = { .name = symbol.name, .unit = types->unit };
+        status = btf_resolve(types, symbol.type, &added.type);
+        if (status == CH_OK && symbol.kind == CTF_SYMBOL_FUNCTION &&
+            types->table->types[added.type].kind != TYPE_FUNCTION)
+            status = CH_ERR_MALFORMED;
+        if (status == CH_OK)
+            status = type_table_add_symbol(types->table, &added);
+        if (status != CH_OK)
+            return status;
+    }
+    return status == CH_END ? CH_OK : status;
+}
+
+static enum ch_status btf_load_dicts(struct type_btf *types, const struct btf *dicts,
+                                     size_t count, const struct ctf_outside *outside,
+                                     size_t *starts)
+{
+    const struct type nothing = { .kind = TYPE_INTEGER,
+                                  .name = "void",
+                                  .encoding = TYPE_SIGNED };
+    uint32_t first = types->table->count;
+    enum ch_status status = btf_add_place(types, &nothing, true, 0);
+    for (size_t i = 0; status == CH_OK && i < count; i++) {
+        starts[i] = types->count;
+        status = btf_reserve(types, dicts[i]);
+        starts[i + 1] = types->count;
+    }
+    for (size_t i = 0; status == CH_OK && i < count; i++) {
+        btf_select(types, dicts, i, starts);
+        status = btf_fill(types, dicts[i], (uint32_t)starts[i], false);
+    }
+    if (status == CH_OK)
+        status = type_check(types->table, first);
+    if (status == CH_OK)
+        status = type_order_set(types->table, first, types->order);
+    for (size_t i = 0; status == CH_OK && i < count; i++) {
+        btf_select(types, dicts, i, starts);
+        status = btf_fill(types, dicts[i], (uint32_t)starts[i], true);
+        if (status == CH_OK)
+            status = btf_add_elf_symbols(types, &dicts[i], outside);
+    }
+    return status;
+}
+
+enum ch_status type_btf_load_dicts(struct type_table *table, const struct btf *dicts,
+                                   size_t count, const struct ctf_outside *outside)
+{
+    bool narrow = outside->elf != NULL && !outside->elf->header.is_64;
+    struct type_btf types = { .table = table,
+                              .pointer_size = narrow ? POINTER_SIZE_32 : POINTER_SIZE,
+                              .order = CTF_ORDER_OF_C };
+    size_t *starts = calloc(count + 1, sizeof(*starts));
+    enum ch_status status = starts != NULL
+                                ? btf_load_dicts(&types, dicts, count, outside, starts)
+                                : CH_ERR_NO_MEMORY;
+    free(starts);
     free(types.places);
     return status;
 }

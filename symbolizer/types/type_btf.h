@@ -6,6 +6,8 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "formats/debug/btf.h"
+#include "formats/debug/ctf.h"
 #include "symbolizer/types/type_table.h"
 
 // A type_bytes is an ELF file with a section .BTF, or such a section alone.
@@ -19,3 +21,10 @@ struct type_bytes {
 CH_CHECKED enum ch_status type_btf_load(struct type_table *table,
                                         const struct type_bytes *file,
                                         const struct type_bytes *base);
+
+// type_btf_load_dicts adds what version 4 of CTF has: count dictionaries, of which the
+// first may be continued by the others. They must outlive table. outside is the ELF
+// file's symbol table that they refer to.
+CH_CHECKED enum ch_status type_btf_load_dicts(struct type_table *table,
+                                              const struct btf *dicts, size_t count,
+                                              const struct ctf_outside *outside);

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "symbolizer/types/type_btf.h"
 #include "symbolizer/types/type_check.h"
+#include "symbolizer/types/type_order.h"
 
 // ALL_DICTS_MAX bounds the total of all dictionaries of a file, in types and in bytes:
 // members of an archive may overlap, so the file's size is no bound.
@@ -115,7 +116,6 @@ static enum ch_status add_parts(const struct type_ctf *ctf, size_t dict,
 // set_encoding copies the encoding of an integer, a float or a slice.
 static enum ch_status set_encoding(const struct ctf_type *source, struct type *type)
 {
-    static const uint8_t complex_formats[] = { 3, 4, 5 };
     if (source->kind == CTF_SLICE && source->offset_bits > UINT8_MAX)
         return CH_ERR_MALFORMED;
     type->bits = source->bits;
@@ -123,8 +123,7 @@ static enum ch_status set_encoding(const struct ctf_type *source, struct type *t
     if (source->kind == CTF_INTEGER)
         type->encoding =
             source->encoding & (TYPE_SIGNED | TYPE_CHARACTER | TYPE_BOOLEAN);
-    if (source->kind == CTF_FLOAT &&
-        memchr(complex_formats, source->encoding, sizeof(complex_formats)) != NULL)
+    if (source->kind == CTF_FLOAT && ctf_is_complex(source->encoding))
         type->encoding = TYPE_COMPLEX;
     return CH_OK;
 }
@@ -219,89 +218,14 @@ static enum ch_status convert_all(struct type_ctf *ctf, struct type_table *table
     return CH_OK;
 }
 
-// An array_chain is array types that are directly nested, the outermost first.
-struct array_chain {
-    uint32_t counts[TYPE_CHAIN_MAX];
-    int length;
-    uint64_t elements; // in all; 0: too many to count
-    uint32_t element;  // type of the innermost array's elements
-};
-
-// find_chain finds the arrays nested in type index of types, the first of which has the
-// index first in the table. False: their order makes no difference.
-static bool find_chain(const struct type *types, uint32_t first, uint32_t index,
-                       struct array_chain *out)
+// dicts_order gives the order of dimensions in the dictionaries. Linkers since binutils
+// 2.45 say it; otherwise it is that of the compilers.
+static enum ctf_order dicts_order(const struct type_ctf *ctf)
 {
-    bool differs = false;
-    out->length = 0;
-    out->elements = 1;
-    for (out->element = index;
-         out->element >= first && types[out->element - first].kind == TYPE_ARRAY &&
-         out->length < TYPE_CHAIN_MAX;
-         out->element = types[out->element - first].target) {
-        uint32_t count = types[out->element - first].count;
-        out->counts[out->length++] = count;
-        if (!checked_mul_u64(out->elements, count, &out->elements))
-            out->elements = 0;
-    }
-    for (int i = 0; i < out->length; i++)
-        differs = differs || out->counts[i] != out->counts[out->length - 1 - i];
-    return differs;
-}
-
-// reverse_chain nests the arrays of type index the other way round, in new types: the
-// inner ones may be used by themselves too.
-static enum ch_status reverse_chain(struct type_table *table, uint32_t index,
-                                    const struct array_chain *chain)
-{
-    struct type array = table->types[index];
-    array.target = chain->element;
-    for (int i = 0; i < chain->length; i++) {
-        array.count = chain->counts[i];
-        if (i + 1 == chain->length)
-            break;
-        enum ch_status status = type_table_add(table, &array, &array.target);
-        if (status != CH_OK)
-            return status;
-    }
-    table->types[index] = array;
-    return CH_OK;
-}
-
-// flatten_chain makes one array of all elements: the order of dimensions does not
-// change where each of them is.
-static void flatten_chain(struct type *array, const struct array_chain *chain)
-{
-    array->flat = true;
-    bool counted = chain->elements <= UINT32_MAX;
-    array->count = counted ? (uint32_t)chain->elements : 0;
-    array->target = counted ? chain->element : TYPE_UNKNOWN_INDEX;
-}
-
-enum ch_status type_ctf_order(struct type_table *table, uint32_t first,
-                              enum ctf_order order)
-{
-    uint32_t count = table->count - first;
-    struct array_chain chain;
-    enum ch_status status = CH_OK;
-    if (order == CTF_ORDER_REVERSED || count == 0)
-        return CH_OK;
-    struct type *before = malloc(count * sizeof(before[0]));
-    if (before == NULL)
-        return CH_ERR_NO_MEMORY;
-    memcpy(before, &table->types[first], count * sizeof(before[0]));
-    for (uint32_t i = 0; status == CH_OK && i < count; i++) {
-        if (!find_chain(before, first, first + i, &chain))
-            continue;
-        if (order == CTF_ORDER_UNKNOWN)
-            flatten_chain(&table->types[first + i], &chain);
-        else if (table->count - first > 2 * count)
-            status = CH_ERR_LIMIT;
-        else
-            status = reverse_chain(table, first + i, &chain);
-    }
-    free(before);
-    return status;
+    for (size_t i = 0; i < ctf->count; i++)
+        if (ctf->dicts[i].is_c_order)
+            return CTF_ORDER_OF_C;
+    return ctf_file_order(&ctf->file);
 }
 
 // type_ctf_add_symbols adds the functions and variables of dictionary dict. Relocatable
@@ -329,6 +253,42 @@ static enum ch_status type_ctf_add_symbols(const struct type_ctf *ctf, size_t di
     return status == CH_END ? CH_OK : status;
 }
 
+// load_version_4 loads dictionaries of version 4. The first may be continued by the
+// others.
+static enum ch_status load_version_4(struct type_ctf *ctf, struct type_table *table)
+{
+    // Linkers write it, which know the dynamic symbols.
+    const struct ctf_outside *outside =
+        cursor_left(&ctf->dynamic.symbols) != 0 ? &ctf->dynamic : &ctf->all;
+    size_t held = 0;
+    ctf->version_4 = calloc((size_t)ctf->file.count, sizeof(ctf->version_4[0]));
+    if (ctf->version_4 == NULL)
+        return CH_ERR_NO_MEMORY;
+    while (ctf->version_4_count < ctf->file.count) {
+        struct btf *dict = &ctf->version_4[ctf->version_4_count];
+        const struct btf *base = ctf->version_4_count != 0 ? ctf->version_4 : NULL;
+        struct ctf_member member;
+        enum ch_status status =
+            ctf_file_member(&ctf->file, ctf->version_4_count++, &member);
+        if (status == CH_OK)
+            status = btf_init(dict, member.bytes, base);
+        if (status == CH_ERR_NOT_FOUND) // archives have one version
+            status = CH_ERR_MALFORMED;
+        if (status == CH_OK && !dict->continues && dict->base != NULL)
+            status = btf_init(dict, member.bytes, NULL); // BTF alone, not compressed
+        dict->outside = outside->strings;
+        held += (size_t)(dict->types.end - dict->types.begin);
+        held += (size_t)(dict->strings.end - dict->strings.begin);
+        if (status == CH_OK && dict->continues && base == NULL)
+            status = CH_ERR_MALFORMED;
+        if (status == CH_OK && held > ALL_DICTS_MAX)
+            status = CH_ERR_LIMIT;
+        if (status != CH_OK)
+            return status;
+    }
+    return type_btf_load_dicts(table, ctf->version_4, ctf->version_4_count, outside);
+}
+
 enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table *table,
                              const void *bytes, size_t size)
 {
@@ -339,6 +299,8 @@ enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table *table,
         return status;
     ctf_file_outside(&ctf->file, false, &ctf->all);
     ctf_file_outside(&ctf->file, true, &ctf->dynamic);
+    if (ctf_file_is_version_4(&ctf->file))
+        return load_version_4(ctf, table);
     status = open_dicts(ctf);
     for (size_t i = 0; status == CH_OK && i < ctf->count; i++)
         status = find_parent(ctf, i);
@@ -349,7 +311,7 @@ enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table *table,
     if (status == CH_OK)
         status = type_check(table, first);
     if (status == CH_OK)
-        status = type_ctf_order(table, first, ctf_file_order(&ctf->file));
+        status = type_order_set(table, first, dicts_order(ctf));
     for (size_t i = 0; status == CH_OK && i < ctf->count; i++)
         status = type_ctf_add_symbols(ctf, i, table);
     return status;
@@ -359,6 +321,9 @@ void type_ctf_unload(struct type_ctf *ctf)
 {
     for (size_t i = 0; i < ctf->count; i++)
         ctf_dict_close(&ctf->dicts[i]);
+    for (size_t i = 0; i < ctf->version_4_count; i++)
+        btf_deinit(&ctf->version_4[i]);
+    free(ctf->version_4);
     free(ctf->dicts);
     free(ctf->first_types);
     free(ctf->parents);

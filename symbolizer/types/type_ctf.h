@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "formats/debug/btf.h"
 #include "formats/debug/ctf_file.h"
 #include "symbolizer/types/type_table.h"
 
@@ -21,6 +22,8 @@ struct type_ctf {
     uint32_t *first_types; // index in the table of each dictionary's first type
     size_t *parents;       // index in dicts of each dictionary's parent
     size_t count;
+    struct btf *version_4; // its dictionaries, instead of those above
+    size_t version_4_count;
 };
 
 // type_ctf_load adds the types, functions and variables of the ELF file or bare section
@@ -31,8 +34,3 @@ CH_CHECKED enum ch_status type_ctf_load(struct type_ctf *ctf, struct type_table 
 
 // type_ctf_unload frees what ctf holds.
 void type_ctf_unload(struct type_ctf *ctf);
-
-// type_ctf_order brings the arrays of arrays from index first on, which are nested as
-// order says, into the order of a table. BTF has them as CTF has.
-CH_CHECKED enum ch_status type_ctf_order(struct type_table *table, uint32_t first,
-                                         enum ctf_order order);

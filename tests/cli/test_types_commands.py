@@ -3,12 +3,16 @@
 # `crashhook types dump` of BTF and by spellings, and `types diff`. tests/symbolizer
 # compares CTF and DWARF with other tools.
 
+import itertools
 import json
 import os
+import random
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 from cli_scene import CRASHHOOK
 
@@ -30,6 +34,70 @@ KERNEL = "/sys/kernel/btf/vmlinux"
 def types(*arguments):
     return subprocess.run([CRASHHOOK, "types", *arguments], text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+class Strings:
+    """A table of strings; base is the size of those that it continues."""
+    def __init__(self, base=0):
+        self.base, self.bytes = base, b"" if base else b"\0"
+
+    def __call__(self, text):
+        at = self.base + len(self.bytes)
+        self.bytes += text.encode() + b"\0"
+        return at
+
+
+class Version4:
+    """A dictionary of CTF version 4, as include/ctf.h of binutils describes it."""
+    INTEGER, POINTER, ARRAY, STRUCT, UNION, ENUM, FORWARD, TYPEDEF = range(1, 9)
+    FUNCTION, PROTOTYPE, VARIABLE = 12, 13, 14
+    ENUM64, CONFLICTING, BIG, SLICE, FLOAT = 19, 28, 29, 30, 31
+
+    def __init__(self, order="<", base=0):
+        self.order, self.types, self.strings = order, b"", Strings(base)
+
+    def pack(self, form, *values):
+        return struct.pack(self.order + form, *values)
+
+    def add(self, kind, name="", size=0, parts=(), count=0, flag=False):
+        self.types += self.pack("3I", self.strings(name) if name else 0,
+                                flag << 31 | kind << 24 | count, size)
+        self.types += b"".join(self.pack("I", part) for part in parts)
+
+    def section(self, compressed=False, parent_types=0, symbols=True, unit=""):
+        unit = self.strings(unit) if unit else 0
+        extra = 64 if symbols else 32
+        header = self.pack("HBB5I", 0xEB9F, 1, 0, 24, extra, len(self.types),
+                           extra + len(self.types), len(self.strings.bytes))
+        header += self.pack("QQ3I", 0xD167AE03A2C5 << 16 | 5, compressed, unit,
+                            self.strings.base, parent_types)
+        header += self.pack("8I", *[extra] + [0, extra] * 3 + [0]) if symbols else b""
+        header += bytes(24 + extra - len(header))
+        rest = self.types + self.strings.bytes
+        return header + (zlib.compress(rest) if compressed else rest)
+
+
+def version_4(order):
+    """One type of each form."""
+    d = Version4(order)
+    d.add(d.INTEGER, "int", 4, [1 << 24 | 32])                                  # 1
+    d.add(d.FLOAT, "double", 8, [2 << 24 | 64])                                 # 2
+    d.add(d.STRUCT, "pair", 24, [d.strings("first"), 1, 0, d.strings("bits"), 1, 3 << 24 | 32,
+                                 d.strings("d"), 2, 64], 3, flag=True)          # 3
+    d.add(d.POINTER, "", 3)                                                     # 4
+    d.add(d.PROTOTYPE, "", 1, [d.strings("p"), 4, 0, 0], 2)                     # 5
+    d.add(d.FUNCTION, "run", 5, count=1)                                        # 6
+    d.add(d.BIG, "", 1)                                                         # 7: a prefix
+    d.add(d.STRUCT, "huge", 16, [d.strings("a"), 1, 0, d.strings("b"), 1, 64, 0, 0, 0xFFFFFFC0,
+                                 d.strings("c"), 1, 64], 4)
+    d.add(d.ENUM64, "wide", 8, [d.strings("TOP"), 5, 1], 1)                     # 8
+    d.add(d.SLICE, "", 1, [1])                                                  # 9
+    d.types += d.pack("2H", 0, 3)
+    d.add(d.STRUCT, "sliced", 4, [d.strings("s"), 9, 0], 1)                     # 10
+    d.add(d.VARIABLE, "word", 1, [1])                                           # 11
+    d.add(d.ARRAY, "", 0, [1, 1, 5])                                            # 12
+    d.add(d.TYPEDEF, "five", 12)                                                # 13
+    return d
 
 
 class Types(unittest.TestCase):
@@ -60,6 +128,105 @@ class Types(unittest.TestCase):
         document = json.loads(types("dump", "--json", self.btf).stdout)
         self.assertEqual(document["source"], "btf")
         self.assertEqual([f["name"] for f in document["functions"]], ["main", "function"])
+
+    def test_headers_and_labels_are_shown(self):
+        path = os.path.join(self.folder.name, "labelled.ctf")
+        strings = b"\0int\0unit.c\0SUNW_1.1\0"
+        with open(path, "wb") as file:
+            file.write(struct.pack(">HBB12I", 0xDFF2, 4, 2, 0, 0, 5, 0, *[8] * 6, 24,
+                                   len(strings)))
+            file.write(struct.pack(">6I", 12, 1, 1, 0x06000000, 4, 0x01000020) + strings)
+        shown = types("dump", "--headers", path)
+        self.assertEqual(shown.stdout,
+                         ".ctf: CTF version 3, big-endian, 1 types in 16 bytes, strings of"
+                         " 21 bytes, of unit.c\n  label SUNW_1.1: types up to 1\n")
+        document = json.loads(types("dump", "--headers", "--json", path).stdout)
+        self.assertEqual(document["headers"][0]["labels"],
+                         [{"name": "SUNW_1.1", "last_type": 1}])
+        self.assertEqual(document["types"][0]["name"], "int")
+        document = json.loads(types("dump", "--headers", "--json", self.btf).stdout)
+        self.assertEqual([(h["name"], h["version"]) for h in document["headers"]],
+                         [(".BTF", 1)])
+        self.assertEqual(json.loads(types("dump", "--headers", "--json", self.dwarf)
+                                    .stdout)["headers"], [])
+
+    def show(self, section, *arguments):
+        path = os.path.join(self.folder.name, "made.ctf")
+        with open(path, "wb") as file:
+            file.write(section)
+        done = types("dump", *arguments[:-1], path, *arguments[-1:])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_version_4_is_read_in_both_byte_orders(self):
+        for order, compressed, symbols in itertools.product("<>", (False, True), (False, True)):
+            section = version_4(order).section(compressed, symbols=symbols, unit="unit.c")
+            self.assertEqual(self.show(section, "struct pair"),
+                             "struct pair, 24 bytes\n       0    int  first\n"
+                             "       4.0  int  bits : 3\n       8    double  d\n")
+            self.assertEqual(self.show(section, "struct huge"),
+                             "struct huge, 4294967312 bytes\n       0    int  a\n"
+                             "       8    int  b\n  536870920    int  c\n")
+            self.assertEqual(self.show(section, "enum wide"),
+                             "enum wide, 8 bytes\n  TOP = 4294967301\n")
+            self.assertEqual(self.show(section, "struct sliced"),
+                             "struct sliced, 4 bytes\n       0.0  int  s : 3\n")
+            self.assertEqual(self.show(section, "run"), "int run(struct pair *, ...)\n")
+            self.assertEqual(self.show(section, "word"), "int word\n")
+            self.assertEqual(self.show(section, "five"), "typedef five = int [5], 20 bytes\n")
+            self.assertRegex(self.show(section, "--headers", "word"),
+                             r"^\.ctf: CTF version 4, (little|big)-endian"
+                             f"{', compressed' if compressed else ''}, .*, of unit\\.c\n")
+
+    def test_units_of_version_4_continue_their_parent(self):
+        parent = version_4("<")
+        units = []
+        for name, size in (("a.c", 24), ("b.c", 32)):
+            child = Version4("<", len(parent.strings.bytes))
+            child.add(child.CONFLICTING, name)
+            child.add(child.STRUCT, "own", size, [child.strings("f"), 13, 0], 1)  # 14
+            child.add(child.POINTER, "", 14)                                      # 15
+            child.add(child.VARIABLE, "own_" + name[0], 15, [1])
+            units.append(child.section(parent_types=13, unit=name))
+        dicts, names = b"", b""
+        entries = []
+        for name, section in zip((b".ctf", b"a.c", b"b.c"), [parent.section()] + units):
+            entries += [len(names), len(dicts)]
+            names += name + b"\0"
+            dicts += struct.pack("<Q", len(section)) + section
+            dicts += bytes(-len(dicts) % 8)
+        start = 40 + 8 * len(entries)
+        archive = struct.pack("<5Q", 0x8B47F2A4D7623EEB, 2, 3, start + len(dicts), start)
+        archive += struct.pack(f"<{len(entries)}Q", *entries) + dicts + names
+        self.assertEqual(self.show(archive, "own_a"), "struct own * own_a\n")
+        self.assertEqual(self.show(archive, "struct own"),
+                         "struct own, 24 bytes, of a.c\n       0    five  f\n"
+                         "struct own, 32 bytes, of b.c\n       0    five  f\n")
+
+    def test_damaged_version_4_is_refused_or_read(self):
+        section = version_4("<").section()
+        path = os.path.join(self.folder.name, "damaged.ctf")
+        chance = random.Random(4)
+        for number in range(60):
+            damaged = bytearray(section[:chance.randrange(len(section))] if number % 2 else section)
+            if damaged:
+                damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+            with open(path, "wb") as file:
+                file.write(damaged)
+            self.assertIn(types("dump", path).returncode, (0, 1))
+
+    def test_the_order_of_dimensions_is_what_a_flag_says(self):
+        path = os.path.join(self.folder.name, "ordered.ctf")
+        subprocess.run(["objcopy", "--dump-section", f".ctf={path}", self.ctf, os.devnull],
+                       check=True)
+        with open(path, "rb") as file:
+            section = bytearray(file.read())
+        for flag, expected in ((0, r"unsigned int \[12\]  m"),
+                               (16, r"unsigned int \[(3\]\[4|4\]\[3)\]  m")):
+            section[3] = section[3] & ~16 | flag
+            with open(path, "wb") as file:
+                file.write(section)
+            self.assertRegex(types("dump", path, "struct pair").stdout, expected)
 
     def test_types_are_found_by_each_spelling(self):
         for spelling, size in (("int", 4), ("unsigned", 4), ("struct pair *", 8),

@@ -128,7 +128,7 @@ static void ctf_refuses_versions_and_kinds_it_does_not_know(void **state)
     struct byte_builder b;
     struct ctf_dict dict;
     ctf_builder_build(&b, false, 2);
-    b.bytes[2] = 3;
+    b.bytes[2] = 6;
     enum ch_status version = open_built(&dict, &b);
     ctf_dict_close(&dict);
     ctf_builder_build(&b, false, 2);
@@ -213,7 +213,9 @@ static void build_old(struct byte_builder *b, unsigned version, bool big_endian)
     byte_builder_uint(b, 0xcff1, 2);
     byte_builder_uint(b, version, 1);
     byte_builder_uint(b, 0, 1);
-    const uint32_t header[] = { 0, 0, 0, 0, 0, 6, 6 + types_size, sizeof(names) };
+    const uint32_t header[] = {
+        0, 0, 0, 8, 8, 14, 14 + types_size, sizeof(names), 5, 4
+    }; // the label: types up to 4
     for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++)
         byte_builder_uint(b, header[i], 4);
     byte_builder_uint(b, 5u << kind | 1, 2); // the function: one argument
@@ -248,7 +250,9 @@ static void check_old(const struct byte_builder *b)
     struct ctf_dict dict;
     struct ctf_type type[5];
     struct ctf_part part[2];
+    struct ctf_label label;
     int wrong = open_built(&dict, b) != CH_OK;
+    struct cursor labels = dict.labels;
     wrong += dict.type_count != 5;
     for (uint32_t i = 0; i < 5 && wrong == 0; i++)
         wrong += ctf_dict_type(&dict, i + 1, &type[i]) != CH_OK;
@@ -259,6 +263,9 @@ static void check_old(const struct byte_builder *b)
             part[1].type != 1 || type[1].size != 8 || type[2].reference != 2 ||
             type[3].count != 4 || type[4].kind != CTF_FUNCTION ||
             type[4].part_count != 1 || type[4].reference != 1 ||
+            ctf_next_label(&dict, &labels, &label) != CH_OK ||
+            strcmp(label.name, "pair") != 0 || label.last_type != 4 ||
+            ctf_next_label(&dict, &labels, &label) != CH_END ||
             ctf_next_part(&dict, &type[4], &part[0]) != CH_OK || part[0].type != 3;
     ctf_dict_close(&dict);
     assert_int_equal(wrong, 0);
@@ -292,6 +299,23 @@ static void ctf_inflates_an_old_dictionary(void **state)
     b.bytes[3] = 1;
     byte_builder_bytes(&b, packed, size);
     check_old(&b);
+}
+
+static void ctf_reads_libctfs_version_2(void **state)
+{
+    (void)state;
+    struct byte_builder b;
+    struct byte_builder old = { .big_endian = false };
+    for (int big_endian = 0; big_endian < 2; big_endian++) {
+        ctf_builder_build(&b, big_endian != 0, 0);
+        b.bytes[2] = 3;
+        // Its header has no name of the unit, and no places of names of symbols.
+        old.size = 0;
+        byte_builder_bytes(&old, b.bytes, 12);
+        byte_builder_bytes(&old, b.bytes + 16, 12);
+        byte_builder_bytes(&old, b.bytes + 36, b.size - 36);
+        check_built(&old);
+    }
 }
 
 static void ctf_refuses_freebsds_version_3(void **state)
@@ -336,6 +360,7 @@ int main(void)
         cmocka_unit_test(ctf_reads_the_other_byte_order),
         cmocka_unit_test(ctf_reads_versions_1_and_2_in_both_byte_orders),
         cmocka_unit_test(ctf_inflates_an_old_dictionary),
+        cmocka_unit_test(ctf_reads_libctfs_version_2),
         cmocka_unit_test(ctf_refuses_freebsds_version_3),
         cmocka_unit_test(ctf_survives_damage_to_old_dictionaries),
         cmocka_unit_test(ctf_inflates_a_compressed_dictionary),
