@@ -32,6 +32,7 @@ static const struct command *const commands[] = {
     &comment_command,
     &merge_command,
     &split_command,
+    &erase_command,
     &releases_commits_command,
     &releases_command,
     &upload_command,

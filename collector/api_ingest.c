@@ -93,6 +93,40 @@ static void refuse_upload(struct http_request *request, enum ch_status status)
         http_later(request, 503, 0, "the collector is stopping");
 }
 
+// hide_user replaces the name of the report's user by a pseudonym, in its tree and in
+// its JSON, which goes to out then. It returns false after it has failed the request.
+static bool hide_user(struct http_request *request, const struct opened_report *opened,
+                      struct text *out)
+{
+    const char *salt = collector_of(request)->user_salt;
+    if (salt[0] == 0)
+        return true;
+    enum ch_status status =
+        user_name_hide_in(salt, request->who.project, opened->json, opened->text.bytes,
+                          opened->text.size, out);
+    if (status == CH_ERR_MALFORMED)
+        http_fail(request, 400, "the keys `tags` and `user` must not have escapes");
+    else if (status != CH_OK)
+        http_fail(request, 503, "out of memory");
+    return status == CH_OK;
+}
+
+// replace_body has the JSON in which the user is hidden stored, unless it was
+// compressed, and nothing of what was sent.
+static void replace_body(struct http_request *request, struct arrival *arrival,
+                         struct text *hidden)
+{
+    struct store_upload *upload = &arrival->item.upload;
+    text_deinit(&request->body);
+    request->body = *hidden;
+    *hidden = (struct text){ 0 };
+    if (upload->body == arrival->room.bytes)
+        return;
+    upload->body = request->body.bytes;
+    upload->body_size = request->body.size;
+    upload->encoding = DECODE_IDENTITY;
+}
+
 // summarize_upload opens the body and fills the arrival's entry, or fails the request.
 static bool summarize_upload(struct http_request *request, struct arrival *arrival)
 {
@@ -112,6 +146,11 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
         http_fail(request, refused, "%s", error.text);
         return false;
     }
+    struct text CH_CLEANUP(text_deinit) hidden = { 0 };
+    if (!hide_user(request, &opened, &hidden)) {
+        opened_report_close(&opened);
+        return false;
+    }
     enum ch_status status =
         entry_from_report(opened.json, timestamp_now(), &arrival->entry);
     if (status == CH_OK) {
@@ -120,10 +159,14 @@ static bool summarize_upload(struct http_request *request, struct arrival *arriv
         if (request->who.named)
             entry_copy(arrival->entry.sender, sizeof(arrival->entry.sender),
                        request->who.name);
-        store_compress_body(collector->store, opened.text.bytes, opened.text.size,
-                            &arrival->item.upload, &arrival->room);
+        const char *json = hidden.size != 0 ? hidden.bytes : opened.text.bytes;
+        size_t size = hidden.size != 0 ? hidden.size : opened.text.size;
+        store_compress_body(collector->store, json, size, &arrival->item.upload,
+                            &arrival->room);
     }
     opened_report_close(&opened);
+    if (status == CH_OK && hidden.size != 0)
+        replace_body(request, arrival, &hidden);
     for (size_t i = 0; status == CH_OK && i < arrival->entry.nameless_count; i++)
         arrival->entry.names_wanted =
             arrival->entry.names_wanted ||

@@ -142,7 +142,7 @@ void api_erase_reports(struct http_request *request)
         return;
     if (!names_somebody(&filter.store)) {
         http_fail(request, 400,
-                  "name whose reports are removed: host=NAME, or"
+                  "name whose reports are removed: host=NAME, user=NAME or"
                   " tag=KEY:VALUE");
         return;
     }

@@ -67,6 +67,7 @@ static json_t *group_json(const struct store_group *group)
     set_text(json, "note", group->note);
     set_text(json, "assignee", group->assignee);
     set_number(json, "machines", group->machines);
+    set_number(json, "users", group->users);
     json_object_set_new(json, "programs", programs);
     set_text(json, "program", group->program);
     set_text(json, "first_release", group->first_release);
@@ -114,7 +115,8 @@ static void write_group_csv(void *context, const struct store_group *group)
     csv_append_number(out, group->count, false);
     csv_append_number(out, group->machines, false);
     csv_append_number(out, group->filtered_count, false);
-    csv_append_number(out, group->filtered_machines, true);
+    csv_append_number(out, group->filtered_machines, false);
+    csv_append_number(out, group->users, true);
 }
 
 static void write_report_csv(void *context, const struct store_report *report)

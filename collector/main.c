@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/system/program_start.h"
 #include "collector/database/sql.h"
 #include "collector/database/timestamp.h"
@@ -25,6 +27,7 @@
 #include "collector/jobs/symbolization_jobs.h"
 #include "collector/options.h"
 #include "collector/pages/pages.h"
+#include "collector/query/store_people.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/made_tokens.h"
 #include "collector/requests/search.h"
@@ -178,6 +181,9 @@ static const char *read_collector_limits(const struct options *options,
         return "--search-without is not some of kind, frame, file, build, message,"
                " kernel, processor, uptime, thread, address, register, argument, depth"
                " and freed-in, with commas";
+    if (options->users != NULL && strcmp(options->users, "hashed") != 0 &&
+        strcmp(options->users, "plain") != 0)
+        return "--users is not `hashed` or `plain`";
     if (options->own != NULL && in_app_extend(options->own) != NULL)
         return "--own has a word that is no pattern, or too many, or a file that "
                "cannot be"
@@ -454,6 +460,24 @@ static const char *configure_collector(const struct options *options,
     return NULL;
 }
 
+// open_user_salt reads what the names of users are hashed with, or makes it.
+static enum ch_status open_user_salt(struct collector *collector,
+                                     const struct options *options,
+                                     char error[STORE_ERROR_SIZE])
+{
+    unsigned char bytes[USER_SALT_SIZE / 2];
+    char fresh[USER_SALT_SIZE];
+    if (options->users != NULL && strcmp(options->users, "plain") == 0)
+        return CH_OK;
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        snprintf(error, STORE_ERROR_SIZE, "there are no random numbers");
+        return CH_ERR_IO;
+    }
+    hex_encode(bytes, sizeof(bytes), fresh);
+    return store_user_salt(collector->store, collector->reading ? NULL : fresh,
+                           collector->user_salt, error);
+}
+
 // open_collector_store opens the store. Until it is open a signal simply ends the
 // program: to reach a database, or to upgrade it, may take any time. No thread runs
 // yet, and one that the store starts takes no signals.
@@ -502,7 +526,8 @@ static int open_and_serve(const struct options *options,
     if (status != CH_OK)
         code = say_collector_line(
             status == CH_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILED, error);
-    else if ((status = open_symbols(collector, options, folder, error)) != CH_OK ||
+    else if ((status = open_user_salt(collector, options, error)) != CH_OK ||
+             (status = open_symbols(collector, options, folder, error)) != CH_OK ||
              (status = start_packer(collector, options, &packer, error)) != CH_OK)
         code =
             say_collector_line(status == CH_ERR_IO ? EXIT_FAILED : EXIT_USAGE, error);

@@ -52,6 +52,9 @@ static const struct row {
       "processes at a time that name reports; 0 to 16, default: 2" },
     { "--search-without", "FIELDS", NULL, offsetof(struct options, search_without),
       "fields that new reports are not found by: register,address; default: none" },
+    { "--users", "WHAT", NULL, offsetof(struct options, users),
+      "how users are stored: hashed, with a salt of the project, or plain; default:"
+      " hashed" },
     { "--own", "PATTERNS", NULL, offsetof(struct options, own),
       "what counts as a program's own code beside the built-in rules, as in"
       " CRASHHOOK_OWN: 'acme:: !boost:: /opt/acme/*'" },

@@ -25,6 +25,11 @@ int crashhook_set_tag(const char *name, const char *value)
     return ECANCELED;
 }
 
+int crashhook_set_user(const char *id)
+{
+    return crashhook_set_tag(NULL, id);
+}
+
 int crashhook_set_data(const char *name, const char *value)
 {
     return crashhook_set_tag(name, value);

@@ -147,6 +147,9 @@
     ROW("CRASHHOOK_TAGS", "tags", PAIRS, tags, \
         "", "k=v,k=v", "", \
         "Tags put in each report.") \
+    ROW("CRASHHOOK_USER", "user", STRING, user, \
+        "", "an id", "", \
+        "Whom the program works for, as the tag user: collectors count users.") \
     ROW("CRASHHOOK_RELEASE", "release", STRING, release, \
         "", "a text", "", \
         "The program's release.") \

@@ -176,6 +176,7 @@ static void set_settings(struct record_capture *all, const struct settings *sett
     all->settings.environment =
         record_file_variable(&all->record, "CRASHHOOK_ENVIRONMENT");
     all->settings.tags = record_file_variable(&all->record, "CRASHHOOK_TAGS");
+    all->settings.user = record_file_variable(&all->record, "CRASHHOOK_USER");
     if (sanitize != NULL && strcmp(sanitize, "no") == 0)
         all->settings.sanitize = SETTING_NO;
     if (all->settings.sanitize != SETTING_NO)

@@ -187,17 +187,26 @@ static bool comes_again(const void *slots, size_t stride, size_t count, size_t i
     return false;
 }
 
-// write_set_tags writes the tags of k=v,k=v; settings.c has checked the form.
+// write_set_tags writes CRASHHOOK_USER, and the tags of k=v,k=v; settings.c has checked
+// their form.
 static void write_set_tags(struct json_writer *w, const struct capture *capture,
                            const struct context_page *page)
 {
+    static const char user_tag[] = "user";
+    const char *user = capture->settings->user;
     const char *tags = capture->settings->tags;
     struct text value = { 0 };
+    bool has_user = user != NULL && *user != 0;
+    if (has_user && !is_set_by_program(page, user_tag, strlen(user_tag))) {
+        write_context_name(w, user_tag, strlen(user_tag));
+        raw_write_named_value(w, capture, user_tag, strlen(user_tag), user);
+    }
     while (tags != NULL && *tags != 0) {
         size_t length = strcspn(tags, ",");
         size_t name = strcspn(tags, "=");
         const char *rest = tags + length + (tags[length] == ',');
-        if (!is_set_by_program(page, tags, name) && !is_set_again(rest, tags, name)) {
+        if (!is_set_by_program(page, tags, name) && !is_set_again(rest, tags, name) &&
+            !(has_user && is_set_again(user_tag, tags, name))) {
             text_clear(&value);
             text_append(&value, tags + name + 1, length - name - 1);
             write_context_name(w, tags, name);

@@ -102,6 +102,7 @@ struct settings {
     enum setting_switch pii;              // whether what identifies people is shown
     enum setting_switch starts;           // whether starts and ends are counted
     const char *tags;                     // k=v,k=v; NULL: none
+    const char *user;                     // the tag `user`; NULL: none
     const char *release;
     const char *environment;
     const char *own; // rules of what is the program's own (report/grouping/in_app.h);

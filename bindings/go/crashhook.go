@@ -39,7 +39,7 @@ type Options struct {
 	Token, SpoolMax, Signals, Unwind, Limit, Top, Threads, Images            string
 	Symbolize, Hold, Mode, Handlers, Preset, Arguments, Sanitize, Memory     string
 	Own, Rate, Log, Kills, Starts, Stacks, Output, Format, Registers         string
-	Demangle, Color, Interactive, Warnings, Cache, Descriptors, PII          string
+	Demangle, Color, Interactive, Warnings, Cache, Descriptors, PII, User    string
 }
 
 // ErrNoLibrary says that libcrashhook.so.1 cannot be loaded.
@@ -52,7 +52,7 @@ func (options Options) values() []string {
 		o.Threads, o.Images, o.Symbolize, o.Hold, o.Mode, o.Handlers, o.Preset,
 		o.Arguments, o.Sanitize, o.Memory, o.Own, o.Rate, o.Log,
 		o.Kills, o.Starts, o.Stacks, o.Output, o.Format, o.Registers, o.Demangle,
-		o.Color, o.Interactive, o.Warnings, o.Cache, o.Descriptors, o.PII}
+		o.Color, o.Interactive, o.Warnings, o.Cache, o.Descriptors, o.PII, o.User}
 }
 
 var textsOnce sync.Once

@@ -87,10 +87,25 @@ static bool is_configured(const struct session *session, const char *base)
     return false;
 }
 
-// ask_collector sends a request for base and path, with body if it is not NULL;
-// CH_ERR_NOT_FOUND: it answered with another status than 200, which is in reply.
+// exchange is a request: for base and path, with body if it is not NULL.
+struct exchange {
+    const char *method; // NULL: POST with a body, otherwise GET
+    const char *base;
+    const char *path;
+    const char *body;
+    bool quiet; // a status other than 200 is not reported
+};
+
+// verb_of says in a message what was tried.
+static const char *verb_of(const struct exchange *what)
+{
+    return what->body != NULL || what->method != NULL ? "change" : "read";
+}
+
+// ask_collector sends a request; CH_ERR_NOT_FOUND: it answered with another status than
+// 200, which is in reply.
 static enum ch_status ask_collector(const struct session *session, const char *url,
-                                    const char *base, const char *body,
+                                    const struct exchange *what,
                                     struct http_reply *reply)
 {
     struct text CH_CLEANUP(text_deinit) token = { 0 };
@@ -100,19 +115,20 @@ static enum ch_status ask_collector(const struct session *session, const char *u
         (void)command_fail("cannot use the token: %s", why);
         return CH_ERR_IO;
     }
-    bool known = is_configured(session, base);
-    const struct http_request request = { .url = url,
-                                          .content_type = "application/json",
-                                          .body = body,
-                                          .size = body != NULL ? strlen(body) : 0,
-                                          .token = known ? token.bytes : NULL,
-                                          .timeout_ms = COLLECTOR_ANSWER_MAX_MS,
-                                          .reply_max_bytes =
-                                              REPORT_EXPANDED_MAX_BYTES };
+    bool known = is_configured(session, what->base);
+    const struct http_request request = {
+        .method = what->method,
+        .url = url,
+        .content_type = "application/json",
+        .body = what->body,
+        .size = what->body != NULL ? strlen(what->body) : 0,
+        .token = known ? token.bytes : NULL,
+        .timeout_ms = COLLECTOR_ANSWER_MAX_MS,
+        .reply_max_bytes = REPORT_EXPANDED_MAX_BYTES
+    };
     if (http_send(&request, reply) == CH_OK)
         return reply->status == ANSWER_OK ? CH_OK : CH_ERR_NOT_FOUND;
-    (void)command_fail("cannot %s '%s': %s", body != NULL ? "change" : "read", url,
-                       reply->error);
+    (void)command_fail("cannot %s '%s': %s", verb_of(what), url, reply->error);
     return CH_ERR_IO;
 }
 
@@ -123,47 +139,53 @@ static enum ch_status keep_reply(const struct http_reply *reply, struct text *ou
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// exchange sends a request to base and path, with body if it is not NULL. quiet: a
-// status other than 200 is not reported.
-static enum ch_status exchange(const struct session *session, const char *base,
-                               const char *path, const char *body, bool quiet,
-                               struct text *out)
+// exchange sends a request and appends the answer.
+static enum ch_status exchange(const struct session *session,
+                               const struct exchange *what, struct text *out)
 {
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    text_append_string(&url, base);
-    text_append_string(&url, path);
+    text_append_string(&url, what->base);
+    text_append_string(&url, what->path);
     if (!text_ok(&url))
         return CH_ERR_NO_MEMORY;
-    enum ch_status status = ask_collector(session, url.bytes, base, body, &reply);
+    enum ch_status status = ask_collector(session, url.bytes, what, &reply);
     if (status == CH_OK)
         return keep_reply(&reply, out);
-    if (status != CH_ERR_NOT_FOUND || quiet)
+    if (status != CH_ERR_NOT_FOUND || what->quiet)
         return status;
-    return say_refused(body != NULL ? "change" : "read", url.bytes, &reply);
+    return say_refused(verb_of(what), url.bytes, &reply);
 }
 
 enum ch_status collector_get(const struct session *session, const char *base,
                              const char *path, struct text *out)
 {
-    return exchange(session, base, path, NULL, false, out);
+    return exchange(session, &(struct exchange){ .base = base, .path = path }, out);
 }
 
 enum ch_status collector_find(const struct session *session, const char *base,
                               const char *path, struct text *out)
 {
-    return exchange(session, base, path, NULL, true, out);
+    return exchange(
+        session, &(struct exchange){ .base = base, .path = path, .quiet = true }, out);
 }
 
 enum ch_status collector_post(const struct session *session, const char *base,
                               const char *path, const json_t *value, struct text *out)
 {
     char *body = json_dumps(value, JSON_COMPACT);
-    enum ch_status status = body != NULL
-                                ? exchange(session, base, path, body, false, out)
-                                : CH_ERR_NO_MEMORY;
+    const struct exchange what = { .base = base, .path = path, .body = body };
+    enum ch_status status =
+        body != NULL ? exchange(session, &what, out) : CH_ERR_NO_MEMORY;
     free(body);
     return status;
+}
+
+enum ch_status collector_delete(const struct session *session, const char *base,
+                                const char *path, struct text *out)
+{
+    const struct exchange what = { .method = "DELETE", .base = base, .path = path };
+    return exchange(session, &what, out);
 }
 
 // id_in_path copies what follows word in an address, up to the next separator; false:

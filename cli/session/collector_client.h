@@ -39,6 +39,12 @@ CH_CHECKED enum ch_status collector_post(const struct session *session,
                                          const char *base, const char *path,
                                          const json_t *value, struct text *out);
 
+// collector_delete asks the collector to remove what path names, and appends the
+// answer.
+CH_CHECKED enum ch_status collector_delete(const struct session *session,
+                                           const char *base, const char *path,
+                                           struct text *out);
+
 // collector_group reads the group that a user named by its id, the first 8 or more
 // characters of it, or the address of its page. CH_ERR_NOT_FOUND: there is none;
 // CH_ERR_MALFORMED: group is none of these.

@@ -158,6 +158,7 @@ extern const struct command assign_command;
 extern const struct command comment_command;
 extern const struct command merge_command;
 extern const struct command split_command;
+extern const struct command erase_command;
 extern const struct command releases_command;
 extern const struct command releases_commits_command;
 extern const struct command init_command;

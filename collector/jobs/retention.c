@@ -60,7 +60,7 @@ static enum ch_status forget_and_trim(struct retention *retention, bool *out_mor
     bool trimmed = false;
     enum ch_status status = store_forget_starts(retention->store, &forgot, error);
     if (status == CH_OK)
-        status = store_thin_machines(retention->store, error);
+        status = store_thin_members(retention->store, error);
     if (status == CH_OK && has_limits(retention))
         status = trim_retained(retention, &trimmed, error);
     *out_more = forgot || trimmed;

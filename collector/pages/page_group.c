@@ -50,6 +50,11 @@ static void write_figures(struct group_page *page, const struct store_group *gro
     write_figure(out, "Machines");
     page_write_number(out, group->machines);
     html_write(out, "</dd></div>");
+    if (group->users != 0) {
+        write_figure(out, "Users");
+        page_write_number(out, group->users);
+        html_write(out, "</dd></div>");
+    }
     write_figure(out, "Last seen");
     page_write_time(out, group->last_seen_ms, page->now_ms);
     html_write(out, "</dd></div>");

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/query/store_people.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "collector/database/timestamp.h"
 #include "collector/query/store_query.h"
 
@@ -227,6 +230,33 @@ enum ch_status store_list_tokens(struct store *store, store_token_fn *visit,
     return store_ask(store, STORE_TOKENS, NULL, 0, list_token, &listing);
 }
 
+static enum ch_status keep_salt(struct sql *sql, void *context)
+{
+    struct sql_value fresh = sql_text(context);
+    return sql_ask(sql, STORE_SALT_ADD, &fresh, 1, NULL, NULL);
+}
+
+static void take_salt(void *context, const struct sql_row *row)
+{
+    entry_copy(context, USER_SALT_SIZE, sql_column_text(row, "salt"));
+}
+
+enum ch_status store_user_salt(struct store *store, const char *fresh,
+                               char out[USER_SALT_SIZE], char error[STORE_ERROR_SIZE])
+{
+    struct store_job job = { .what = "keep a salt",
+                             .work = keep_salt,
+                             .context = (void *)(uintptr_t)fresh };
+    enum ch_status status = CH_OK;
+    out[0] = 0;
+    if (fresh != NULL)
+        status = store_transact(store, &job, error);
+    if (status != CH_OK)
+        return status;
+    (void)snprintf(error, STORE_ERROR_SIZE, "cannot read the salt of users");
+    return store_ask(store, STORE_SALT, NULL, 0, take_salt, out);
+}
+
 struct erasing {
     const struct store_filter *filter;
     size_t removed;
@@ -241,6 +271,33 @@ static void take_erased(void *context, const struct sql_row *row)
     erasing->removed++;
     store_list_append(&erasing->reports, sql_column_number(row, "number"));
     store_list_append(&erasing->groups, sql_column_number(row, "group_number"));
+}
+
+// forget_user removes the user from what groups count, if the filter is about a user
+// alone, or about one of a project.
+static enum ch_status forget_user(struct sql *sql, const struct store_filter *filter)
+{
+    char facet[sizeof(USER_NAME_TAG) + sizeof(((struct entry_tag *)0)->value)] = "";
+    const char *project = filter->project;
+    for (size_t i = 0; i < filter->term_count; i++) {
+        const struct store_term *term = &filter->terms[i];
+        if (term->negated || term->alternative || term->wildcard)
+            return CH_OK;
+        if (term->key == STORE_KEY_PROJECT)
+            project = term->value;
+        else if (term->key != STORE_KEY_TAG || facet[0] != 0 ||
+                 strcmp(term->tag, USER_NAME_TAG) != 0)
+            return CH_OK;
+        else
+            (void)snprintf(facet, sizeof(facet), USER_NAME_TAG "\n%s", term->value);
+    }
+    if (facet[0] == 0 || filter->group != NULL)
+        return CH_OK;
+    struct sql_value user[] = { sql_text(facet),
+                                sql_text(project != NULL ? project : "") };
+    sql_queue(sql, STORE_USER_FORGET, user, 2, NULL, NULL);
+    sql_queue(sql, STORE_USER_FORGET_FACETS, user, 2, NULL, NULL);
+    return sql_flush(sql);
 }
 
 static enum ch_status erase_reports(struct sql *sql, void *context)
@@ -262,6 +319,8 @@ static enum ch_status erase_reports(struct sql *sql, void *context)
     if (status == CH_OK)
         status =
             store_query_run(&query, sql, STORE_ERASED_REPORTS, take_erased, erasing);
+    if (status == CH_OK && erasing->removed < STORE_TRIM_STEP)
+        status = forget_user(sql, erasing->filter);
     if (status != CH_OK || erasing->removed == 0)
         return status;
     struct sql_value reports = store_list_end(sql, &erasing->reports);

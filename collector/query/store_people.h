@@ -6,6 +6,7 @@
 // store can use it. Users: access by cookies, the page and the requests of
 // administrators.
 #pragma once
+#include "collector/entry/user_name.h"
 #include "collector/store/store.h"
 
 enum { STORE_AUDIT_MOST = 200, STORE_LOGIN_DAYS = 30 };
@@ -89,6 +90,13 @@ CH_CHECKED enum ch_status store_token_remove(struct store *store, const char *su
 CH_CHECKED enum ch_status store_list_tokens(struct store *store, store_token_fn *visit,
                                             void *context);
 
+// store_user_salt reads the secret that pseudonyms of users are made with
+// (user_name.h). A store without one keeps fresh; NULL: it is only read, and out is
+// empty then.
+CH_CHECKED enum ch_status store_user_salt(struct store *store, const char *fresh,
+                                          char out[USER_SALT_SIZE],
+                                          char error[STORE_ERROR_SIZE]);
+
 // store_sweep_words takes one step, from the word that the step before ended at (0: the
 // first), of deleting from searches what no report holds any more, and says whether
 // there is another one.
@@ -98,7 +106,7 @@ CH_CHECKED enum ch_status store_sweep_words(struct store *store, int64_t *from,
 
 // store_erase removes at most STORE_TRIM_STEP reports that the filter accepts, with all
 // that was counted of them, and says how many: 0 when none is left. Then searches are
-// to be swept.
+// to be swept. The users that the filter names are counted in no group any more.
 CH_CHECKED enum ch_status store_erase(struct store *store,
                                       const struct store_filter *filter,
                                       size_t *out_removed,

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "collector/entry/user_name.h"
 #include "collector/requests/aggregates.h"
 #include "collector/requests/ingest.h"
 #include "collector/requests/receivers.h"
@@ -52,7 +53,8 @@ struct collector {
     struct page_templates templates;
     const struct time_zone *zone; // of times on pages; NULL: UTC
     struct aggregates aggregates;
-    int64_t keep_ms; // how long reports are kept; 0: for ever
+    char user_salt[USER_SALT_SIZE]; // user_name.h; empty: names of users are stored
+    int64_t keep_ms;                // how long reports are kept; 0: for ever
     bool log_requests;
     bool reading;          // the store is only read
     unsigned workers;      // processes that name reports at the same time

@@ -182,6 +182,12 @@ bool filter_read_with(struct http_request *request, size_t default_limit,
     *out = (struct filter){ .search = { .now_ms = timestamp_now() } };
     if (!is_utf8(request) || !read_terms(request, also, &out->search))
         return false;
+    const char *salt = collector_of(request)->user_salt;
+    if (salt[0] != 0 &&
+        search_hide_users(&out->search, salt, request->who.project) != CH_OK) {
+        http_fail(request, 400, "%s", out->search.why);
+        return false;
+    }
     out->store.project = request->who.project;
     out->store.group = given_parameter(request, "group");
     out->store.cursor = given_parameter(request, "cursor");

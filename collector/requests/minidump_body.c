@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "collector/entry/user_name.h"
 #include "report/secrets/sanitize.h"
 #include "report/value/report.h"
 
@@ -57,6 +58,9 @@ static void note_sentry_event(json_t *facts, const void *bytes, size_t size)
         if (said != NULL)
             minidump_body_note(facts, members[i], said);
     }
+    const char *user = report_string(json_object_get(event, "user"), "id");
+    if (user != NULL)
+        minidump_body_note(facts, USER_NAME_TAG, user);
     json_object_foreach(tags, key, value)
     {
         if (json_is_string(value))

@@ -11,6 +11,7 @@
 #include "base/edit_distance.h"
 #include "collector/database/timestamp.h"
 #include "collector/entry/entry_marks.h"
+#include "collector/entry/user_name.h"
 #include "collector/query/store_query.h"
 
 enum { KEY_SIZE = 32, EDITS_MAX = 2, SIGNAL_DIGITS = 5 };
@@ -32,6 +33,7 @@ static const struct {
     { "signal", STORE_KEY_SIGNAL },
     { "message", STORE_KEY_MESSAGE },
     { "tag", STORE_KEY_TAG },
+    { "user", STORE_KEY_TAG },
     { "assignee", STORE_KEY_ASSIGNEE },
     { "project", STORE_KEY_PROJECT },
     { "is", STORE_KEY_OPEN },
@@ -41,6 +43,7 @@ static const struct {
     { "time", STORE_KEY_TIME },
     { "reports", STORE_KEY_REPORTS },
     { "machines", STORE_KEY_MACHINES },
+    { "users", STORE_KEY_USERS },
     { "first_seen", STORE_KEY_FIRST_SEEN },
     { "last_seen", STORE_KEY_LAST_SEEN },
     { "kernel", STORE_KEY_KERNEL },
@@ -231,7 +234,8 @@ static enum ch_status read_timestamp(struct search *search, const char *key,
 static enum ch_status read_bound(struct search *search, const char *key,
                                  const char *value, bool *of_day, int64_t *out)
 {
-    bool of_number = strcmp(key, "reports") == 0 || strcmp(key, "machines") == 0;
+    bool of_number = strcmp(key, "reports") == 0 || strcmp(key, "machines") == 0 ||
+                     strcmp(key, "users") == 0;
     struct store_term term = { .number = 0 };
     char *end = NULL;
     *of_day = false;
@@ -304,13 +308,16 @@ static enum ch_status read_value(struct search *search, const char *key,
     case STORE_KEY_SIGNAL:
         return read_signal(search, out->value, out);
     case STORE_KEY_TAG:
-        return read_tag(search, out->value, out);
+        if (strcmp(key, "user") == 0)
+            out->tag = USER_NAME_TAG;
+        return out->tag != NULL ? CH_OK : read_tag(search, out->value, out);
     case STORE_KEY_SINCE:
     case STORE_KEY_UNTIL:
         return read_timestamp(search, key, out->value, out);
     case STORE_KEY_TIME:
     case STORE_KEY_REPORTS:
     case STORE_KEY_MACHINES:
+    case STORE_KEY_USERS:
     case STORE_KEY_FIRST_SEEN:
     case STORE_KEY_LAST_SEEN:
         return read_range_term(search, key, out);
@@ -549,6 +556,31 @@ enum ch_status search_read(struct search *search, const char *text)
     if (joins || cursor_left(&input) != 0)
         return search_fail(search, "OR needs a term before and after it; put quotes"
                                    " around the word");
+    return CH_OK;
+}
+
+enum ch_status search_hide_users(struct search *search, const char *salt,
+                                 const char *project)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        struct store_term *term = &search->terms[i];
+        if (term->key == STORE_KEY_PROJECT && !term->negated && !term->alternative &&
+            !term->wildcard)
+            project = term->value;
+    }
+    for (size_t i = 0; i < search->count; i++) {
+        struct store_term *term = &search->terms[i];
+        char hidden[USER_NAME_SIZE];
+        if (term->key != STORE_KEY_TAG || strcmp(term->tag, USER_NAME_TAG) != 0 ||
+            term->wildcard || user_name_is_hidden(term->value))
+            continue;
+        user_name_hide(salt, project, term->value, hidden);
+        term->value = keep_bytes(search, hidden, strlen(hidden));
+        search->said[i].key = USER_NAME_TAG;
+        search->said[i].value = term->value;
+        if (term->value == NULL)
+            return search_fail(search, "the search is too long");
+    }
     return CH_OK;
 }
 

@@ -42,6 +42,11 @@ CH_CHECKED enum ch_status search_read(struct search *search, const char *text);
 CH_CHECKED enum ch_status search_add(struct search *search, const char *key,
                                      const char *value);
 
+// search_hide_users replaces the values of `user:` by the pseudonyms that they have in
+// a project: that of a term `project:`, or else the one given.
+CH_CHECKED enum ch_status search_hide_users(struct search *search, const char *salt,
+                                            const char *project);
+
 // search_is_key says whether there is such a key; search_nearest_key is the key that
 // may have been meant, or NULL.
 bool search_is_key(const char *key);

@@ -207,9 +207,9 @@ CH_CHECKED enum ch_status store_move_for(struct store *store, int64_t patience_m
 CH_CHECKED enum ch_status store_drop_prefixes(struct store *store,
                                               char error[STORE_ERROR_SIZE]);
 
-// store_thin_machines keeps fewer machines of groups that have very many.
-CH_CHECKED enum ch_status store_thin_machines(struct store *store,
-                                              char error[STORE_ERROR_SIZE]);
+// store_thin_members keeps fewer machines and users of groups that have very many.
+CH_CHECKED enum ch_status store_thin_members(struct store *store,
+                                             char error[STORE_ERROR_SIZE]);
 
 // store_trim removes at most STORE_TRIM_STEP reports that retention does not keep, and
 // says how many: 0 when nothing is left to remove. Counts and trends of groups do not

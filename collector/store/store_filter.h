@@ -47,10 +47,11 @@ enum store_key {
     STORE_KEY_UNTIL,         // number: the time, exclusive
     STORE_KEY_TIME,          // from number to high, inclusive
     STORE_KEY_FIRST_RELEASE, // of the group, as are those that follow
-    STORE_KEY_FIRST_SEEN,    // from number to high, as the next three
+    STORE_KEY_FIRST_SEEN,    // from number to high, as the next four
     STORE_KEY_LAST_SEEN,
     STORE_KEY_REPORTS,
     STORE_KEY_MACHINES,
+    STORE_KEY_USERS,
     STORE_KEY_STATUS,
     STORE_KEY_ANY,      // no condition
     STORE_KEY_OPEN,     // open or regressed

@@ -37,14 +37,15 @@ enum {
 // STORE_GROUP_NUMBERS stands for the same of each number. count is of all reports that
 // were received, kept of those that retention has left, filtered_count of those that
 // the filter accepts; machines is the hosts that they came from, filtered_machines of
-// those that the filter accepts. An ignored group is
-// open again at one of the `until`, of which 0 is no limit. version increases with each
-// decision; status_time_ms is 0 if there was none.
+// those that the filter accepts; users is the values of their tag `user`. An ignored
+// group is open again at one of the `until`, of which 0 is no limit. version increases
+// with each decision; status_time_ms is 0 if there was none.
 #define STORE_GROUP_NUMBERS(ROW)                                                       \
     ROW(signal, signal)                                                                \
     ROW(count, count)                                                                  \
     ROW(kept, kept)                                                                    \
     ROW(machines, machines)                                                            \
+    ROW(users, users)                                                                  \
     ROW(first_seen_ms, first_seen)                                                     \
     ROW(last_seen_ms, last_seen)                                                       \
     ROW(until_count, until_count)                                                      \

@@ -147,9 +147,9 @@ void store_move_end(struct sql *sql, int64_t source, int64_t target)
 {
     struct sql_value numbers[] = { sql_number(source), sql_number(target) };
     sql_queue(sql, STORE_MERGE_STEP, numbers, 2, NULL, NULL);
-    sql_queue(sql, STORE_MACHINES_DROP, &numbers[1], 1, NULL, NULL);
-    sql_queue(sql, STORE_MACHINES_COUNT, &numbers[1], 1, NULL, NULL);
-    sql_queue(sql, STORE_MERGE_MACHINES, numbers, 2, NULL, NULL);
+    sql_queue(sql, STORE_MEMBERS_DROP, &numbers[1], 1, NULL, NULL);
+    sql_queue(sql, STORE_MEMBERS_COUNT, &numbers[1], 1, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_MEMBERS, numbers, 2, NULL, NULL);
     (void)merge_facets(sql, source, target, INT64_MAX);
     sql_queue(sql, STORE_MERGE_FIGURES, numbers, 2, NULL, NULL);
     sql_queue(sql, STORE_MERGE_DAYS, numbers, 2, NULL, NULL);

@@ -258,7 +258,7 @@ enum ch_status store_trim(struct store *store, const struct store_retention *ret
     return status;
 }
 
-// crowded_groups is groups whose machines are kept by a larger step from now on.
+// crowded_groups is groups whose members are kept by a larger step from now on.
 struct crowded_groups {
     int64_t numbers[16];
     size_t count;
@@ -271,28 +271,28 @@ static void take_crowded_group(void *context, const struct sql_row *row)
         groups->numbers[groups->count++] = sql_column_number(row, "number");
 }
 
-static enum ch_status thin_machines(struct sql *sql, void *context)
+static enum ch_status thin_members(struct sql *sql, void *context)
 {
     const struct crowded_groups *groups = context;
     for (size_t i = 0; i < groups->count; i++) {
         struct sql_value number = sql_number(groups->numbers[i]);
-        sql_queue(sql, STORE_MACHINES_DOUBLE, &number, 1, NULL, NULL);
-        sql_queue(sql, STORE_MACHINES_DROP, &number, 1, NULL, NULL);
-        sql_queue(sql, STORE_MACHINES_COUNT, &number, 1, NULL, NULL);
+        sql_queue(sql, STORE_MEMBERS_DOUBLE, &number, 1, NULL, NULL);
+        sql_queue(sql, STORE_MEMBERS_DROP, &number, 1, NULL, NULL);
+        sql_queue(sql, STORE_MEMBERS_COUNT, &number, 1, NULL, NULL);
     }
     return sql_flush(sql);
 }
 
-enum ch_status store_thin_machines(struct store *store, char error[STORE_ERROR_SIZE])
+enum ch_status store_thin_members(struct store *store, char error[STORE_ERROR_SIZE])
 {
     struct crowded_groups groups = { .count = 0 };
-    struct store_job job = { .what = "count machines",
+    struct store_job job = { .what = "count machines and users",
                              .alone = true,
-                             .work = thin_machines,
+                             .work = thin_members,
                              .context = &groups };
-    (void)snprintf(error, STORE_ERROR_SIZE, "cannot count machines");
+    (void)snprintf(error, STORE_ERROR_SIZE, "cannot count machines and users");
     enum ch_status status =
-        store_ask(store, STORE_MACHINES_CROWDED, NULL, 0, take_crowded_group, &groups);
+        store_ask(store, STORE_MEMBERS_CROWDED, NULL, 0, take_crowded_group, &groups);
     return status == CH_OK && groups.count != 0 ? store_transact(store, &job, error)
                                                 : status;
 }

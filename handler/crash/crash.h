@@ -31,7 +31,7 @@ enum {
     // A child needs a few hundred bytes, and the kernel some thousand for a signal
     // frame.
     CRASH_CHILD_STACK = 16384,
-    CRASH_KEPT_VARIABLES = 6,
+    CRASH_KEPT_VARIABLES = 7,
 };
 
 // A crash_stage says which of the program's callbacks is running.

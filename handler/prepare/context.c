@@ -138,6 +138,11 @@ int crashhook_set_tag(const char *name, const char *value)
     return set_context_slot(&tags, name, value);
 }
 
+int crashhook_set_user(const char *id)
+{
+    return crashhook_set_tag("user", id);
+}
+
 int crashhook_set_data(const char *name, const char *value)
 {
     static const struct table data = { offsetof(struct context_page, data),

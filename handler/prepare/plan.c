@@ -94,9 +94,9 @@ bool plan_variable_is(const struct plan_variable *variable, const char *name)
 // HOME is masked in paths. Tokens are not noted.
 static void keep_variables(struct crash_plan *plan, const struct plan_wishes *wishes)
 {
-    static const uint8_t positions[] = { SETTING_AT_release, SETTING_AT_environment,
-                                         SETTING_AT_tags, SETTING_AT_sanitize,
-                                         SETTING_AT_spool };
+    static const uint8_t positions[] = { SETTING_AT_release,  SETTING_AT_environment,
+                                         SETTING_AT_tags,     SETTING_AT_user,
+                                         SETTING_AT_sanitize, SETTING_AT_spool };
     size_t kept = 0;
     for (size_t p = 0; p <= sizeof(positions); p++) {
         const char *name =

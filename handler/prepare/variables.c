@@ -98,6 +98,7 @@ static const unsigned char options_variables[] = {
     SETTING_AT_cache,
     SETTING_AT_descriptors,
     SETTING_AT_pii,
+    SETTING_AT_user,
 };
 _Static_assert(sizeof(struct crashhook_options) ==
                    offsetof(struct crashhook_options, url) +

@@ -76,6 +76,7 @@ struct crashhook_options {
     const char *cache;
     const char *descriptors;
     const char *pii;
+    const char *user;
 };
 
 // CRASHHOOK_DEFAULTS initializes a struct crashhook_options with nothing set.
@@ -83,7 +84,7 @@ struct crashhook_options {
 #define CRASHHOOK_DEFAULTS \
     { sizeof(struct crashhook_options), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 // clang-format on
 
 // crashhook_install installs the handler. If it is already installed, options replace
@@ -110,6 +111,12 @@ CRASHHOOK_API int crashhook_thread_init(void);
 // crashhook_set_tag sets a tag, by which reports can be searched: a name of at most 35
 // bytes, a value of at most 127. At most 32 tags. NULL removes the tag.
 CRASHHOOK_API int crashhook_set_tag(const char *name, const char *value);
+
+// crashhook_set_user says whom the program works for: the tag `user`, an id of at most
+// 127 bytes. A collector counts the users that a bug affects, and stores a pseudonym in
+// place of the id unless it is told otherwise. It replaces what CRASHHOOK_USER says.
+// NULL: nobody.
+CRASHHOOK_API int crashhook_set_user(const char *id);
 
 // crashhook_set_data sets a longer text, of at most 1023 bytes, that is shown with the
 // report. At most 16 of them. NULL removes it.

@@ -155,7 +155,7 @@ static void settings_list_every_variable_once(void **state)
     (void)state;
     size_t count;
     const struct settings_variable *variables = settings_variables(&count);
-    assert_int_equal(count, 47);
+    assert_int_equal(count, 48);
     for (size_t i = 0; i < count; i++) {
         assert_non_null(variables[i].help);
         for (size_t k = 0; k < i; k++)

@@ -266,14 +266,19 @@ class Apart(unittest.TestCase):
                 "ALTER TABLE place_names RENAME TO places;"
                 "UPDATE symbols SET build = replace(build, project || '/', '');"
                 "UPDATE symbol_files SET key = replace(key, project || '/', '');"
-                + ("" if self.own.store else "DROP TRIGGER machine_added;"
-                   "DROP TRIGGER machine_removed; DROP TRIGGER group_removed;") +
-                "DROP TABLE group_machines; DROP TABLE program_days;"
+                + ("DROP TRIGGER member_removed ON facets; CREATE TRIGGER machine_removed"
+                   " AFTER DELETE ON facets FOR EACH ROW EXECUTE FUNCTION"
+                   " crashhook_member_removed();" if self.own.store
+                   else "DROP TRIGGER member_added; DROP TRIGGER member_removed;"
+                   "DROP TRIGGER group_removed;") +
+                "DROP TABLE group_members; DROP TABLE user_salt; DROP TABLE program_days;"
                 "DROP TABLE receivers; DROP TABLE set_aside;"
                 "DROP TABLE release_places; DROP INDEX groups_by_program;"
                 "DROP INDEX groups_by_release; DROP INDEX reports_unkeyed;"
                 "ALTER TABLE groups DROP COLUMN program;"
                 "ALTER TABLE groups DROP COLUMN machine_step;"
+                "ALTER TABLE groups DROP COLUMN users;"
+                "ALTER TABLE groups DROP COLUMN user_step;"
                 "ALTER TABLE reports DROP COLUMN keyed;"
                 "DROP TABLE saved_searches; DROP TABLE tokens; DROP TABLE body_prefixes;"
                 "DROP TABLE commits; DROP TABLE commit_files; DROP TABLE code_owners;"

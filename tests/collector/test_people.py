@@ -7,9 +7,12 @@
 import base64
 import contextlib
 import datetime
+import glob
+import gzip
 import hashlib
 import json
 import os
+import pathlib
 import re
 import signal
 import sqlite3
@@ -661,6 +664,9 @@ class Deeds(unittest.TestCase):
                 status, answer = own.json("DELETE", "/api/v1/reports" + query, None,
                                           bearer("adm"))
                 self.assertEqual(status, 400, answer)
+            EVE = own.json("GET", "/api/v1/reports/" + sent2["id"], None,
+                           bearer("kim-token"))[1]["tags"]["user"]
+            self.assertRegex(EVE, "^#[0-9a-f]{16}$")
             status, answer = own.json("DELETE", "/api/v1/reports?tag=user:eve", None,
                                       bearer("adm"))
             self.assertEqual((status, answer), (200, {"removed": 1, "more": False}))
@@ -672,8 +678,75 @@ class Deeds(unittest.TestCase):
             audit = own.json("GET", "/api/v1/audit", None, bearer("adm"))[1]["audit"]
             self.assertEqual([(deed["who"], deed["what"], deed["detail"]) for deed in audit
                               if deed["what"] != "decision"],
-                             [("adm", "erase", "tag:user:eve"),
+                             [("adm", "erase", "user:" + EVE),
+                              ("kim", "export", sent2["id"]),
                               ("kim", "export", sent["id"])])
+
+    def users(self, own, search="is:any"):
+        path = "/api/v1/groups?q=" + urllib.parse.quote(search)
+        return [group["users"] for group in own.json("GET", path)[1]["groups"]]
+
+    def test_users_are_counted_by_pseudonyms_and_forgotten(self):
+        names = ("kim@example.org", "eve@example.org", "kim@example.org", None)
+        tags = [{"user": name} if name is not None else {} for name in names]
+        # In both encodings, and where the store compresses.
+        with Collector(BINARY) as own:
+            sent = [{**sample_reports.raw(number, fingerprint=GROUP), "tags": tag}
+                    for number, tag in enumerate(tags, 70)]
+            for number, report in enumerate(sent):
+                body, encoding = json.dumps(report).encode(), {}
+                if number % 2 == 1:
+                    body, encoding = gzip.compress(body), {"Content-Encoding": "gzip"}
+                self.assertEqual(own.request("POST", "/api/v1/reports", body, encoding)[0],
+                                 201)
+            self.assertEqual(self.users(own), [2])
+            stored = [own.json("GET", "/api/v1/reports/" + report["id"])[1] for report in sent]
+            pseudonyms = [report["tags"].get("user") for report in stored]
+            self.assertEqual(len(set(pseudonyms)), 3)
+            self.assertEqual(pseudonyms[0], pseudonyms[2])
+            for report, was in zip(stored, sent):
+                self.assertEqual({**report["tags"], **was["tags"]}, was["tags"])
+            for found, search in ((1, "users:>1"), (0, "users:>2"), (1, "users:2..3"),
+                                  (1, "user:kim@example.org"), (0, "user:kim@example.com"),
+                                  (1, "user:" + pseudonyms[1]), (1, "user:#*"),
+                                  (1, "tag:user:eve@example.org")):
+                self.assertEqual(len(self.users(own, search)), found, search)
+            page = b"".join(own.request("GET", path)[2] for path in
+                            ("/groups/" + GROUP, "/groups?q=is:any",
+                             "/groups?q=user:kim@example.org"))
+            self.assertIn(b"<dt>Users</dt><dd>2</dd>", page)
+            self.assertIn(b"2 users", page)
+            files = glob.glob(own.path("store.db*"))
+            for text in [page] + [pathlib.Path(file).read_bytes() for file in files]:
+                self.assertNotIn(b"kim@example", text)
+                self.assertNotIn(b"eve@example", text)
+            answer = own.json("DELETE", "/api/v1/reports?user=kim@example.org")[1]
+            self.assertEqual((answer, self.users(own)), ({"removed": 2, "more": False}, [1]))
+            own.stop()
+            own.start()
+            self.assertEqual(self.users(own, "user:eve@example.org"), [1])
+
+    def test_a_user_whose_reports_are_gone_is_forgotten_too(self):
+        with Collector(BINARY, extra=["--keep-per-group", "1"]) as own:
+            for number, name in enumerate(("kim", "eve"), 80):
+                report = {**sample_reports.raw(number, fingerprint=GROUP),
+                          "tags": {"user": name}}
+                report["time"] = f"2026-01-0{number - 79}T00:00:00Z"
+                self.assertEqual(own.post(report)[0], 201)
+            running.wait_for(
+                lambda: len(own.json("GET", "/api/v1/reports")[1]["reports"]) == 1,
+                "retention leaves one report")
+            self.assertEqual(self.users(own), [2])
+            answer = own.json("DELETE", "/api/v1/reports?user=kim")[1]
+            self.assertEqual((answer["removed"], self.users(own)), (0, [1]))
+
+    def test_names_of_users_are_stored_where_that_was_asked_for(self):
+        with Collector(BINARY, extra=["--users", "plain"]) as own:
+            report = {**sample_reports.raw(90, fingerprint=GROUP), "tags": {"user": "kim"}}
+            self.assertEqual(own.post(report)[0], 201)
+            self.assertEqual(own.json("GET", "/api/v1/reports/" + report["id"])[1]["tags"],
+                             {"user": "kim"})
+            self.assertEqual(self.users(own, "user:kim"), [1])
 
     def test_words_of_removed_reports_leave_the_store(self):
         def about(number, name):

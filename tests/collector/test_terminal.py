@@ -87,6 +87,21 @@ class Terminal(unittest.TestCase):
                              done.stderr)
             self.assertIn(words, done.stderr)
 
+    def test_reports_of_a_user_are_removed(self):
+        for number, name in ((9101, "kim"), (9102, "kim"), (9103, "eve")):
+            report = {**sample_reports.null_write(number), "tags": {"user": name}}
+            self.assertEqual(self.collector.post(report)[0], 201)
+        for arguments, status, words in (
+                ((), 2, "it takes one of --user, --host and --tag"),
+                (("--user", "kim", "--host", "x"), 2, "it takes one of"),
+                (("--user", "kim"), 0, "removed 2 reports"),
+                (("--user", "kim"), 0, "removed 0 reports"),
+                (("--tag", "user:eve"), 0, "removed 1 report"),
+                (("--tag", "user"), 1, "tag is not key:value")):
+            done = crashhook("erase", *arguments, **self.about)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(words, done.stdout + done.stderr)
+
     def decide(self, verb, *arguments, status=0):
         done = crashhook(verb, *arguments, **self.about)
         self.assertEqual((done.returncode, done.stderr.count("\n")),

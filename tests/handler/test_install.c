@@ -243,6 +243,7 @@ static void every_option_reaches_the_agent_as_its_variable(void **state)
         "CACHE=no",
         "DESCRIPTORS=no",
         "PII=no",
+        "USER=u",
     };
     run.program = LINKED_VICTIM;
     run.way = "with-every-option";

@@ -92,6 +92,7 @@ static void with_every_option(void)
     options.cache = "no";
     options.descriptors = "no";
     options.pii = "no";
+    options.user = "u";
     if (crashhook_install(&options) == 0)
         null_write();
 }

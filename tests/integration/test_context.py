@@ -32,8 +32,8 @@ class Context(unittest.TestCase):
                 file.writelines(f"line {i}\n" for i in range(1000))
                 file.write("api_key=7731sesame0123456789\n")
             report, _ = self.report(scene, "context", log, CRASHHOOK_TAGS="shard=1,a=b",
-                                    **variables)
-        self.assertEqual(report["tags"], {"a": "b", "shard": "8"})
+                                    CRASHHOOK_USER="kim", **variables)
+        self.assertEqual(report["tags"], {"a": "b", "shard": "8", "user": "ann"})
         crumbs = [crumb["message"] for crumb in report["breadcrumbs"]]
         self.assertEqual(len(crumbs), 128)
         self.assertEqual(crumbs[-2], "step 299")
@@ -59,8 +59,9 @@ class Context(unittest.TestCase):
 
     def test_what_stands_after_a_slot_that_was_given_up_is_in_the_report(self):
         with Scene() as scene:
-            report, _ = self.report(scene, "little", "segv")
-        self.assertEqual(report["tags"], {"shard": "7"})
+            report, _ = self.report(scene, "little", "segv", CRASHHOOK_USER="kim",
+                                    CRASHHOOK_TAGS="user=eve,uses=x")
+        self.assertEqual(report["tags"], {"shard": "7", "user": "kim", "uses": "x"})
         self.assertEqual(report["user_data"], {"query": "select"})
         self.assertEqual([crumb["message"] for crumb in report["breadcrumbs"]], ["only step"])
         self.assertNotIn("attachments", report)
@@ -73,14 +74,16 @@ class Context(unittest.TestCase):
                                     CRASHHOOK_RELEASE="https://ann:aster77@h/1.2")
         self.assertEqual(report["process"]["arguments"][3:],
                          ["-p***", "-uann:***", "--otp", "***", "--password", "***", "-p", "8080"])
-        self.assertEqual(report["tags"], {"a": "b", "api_key": "***", "shard": "8"})
+        self.assertEqual(report["tags"], {"a": "b", "api_key": "***", "shard": "8",
+                                          "user": "ann"})
         self.assertEqual(report["release"], "https://***@h/1.2")
 
     def test_of_names_that_are_one_key_the_last_is_in_the_report(self):
         with Scene() as scene:
             tags = "a=1,shard=1,gr\u00fcn=x,a=2,gr\u00f6n=y"
             report, _ = self.report(scene, "context", "/nonexistent", CRASHHOOK_TAGS=tags)
-        self.assertEqual(report["tags"], {"a": "2", "shard": "8", "gr__n": "y"})
+        self.assertEqual(report["tags"], {"a": "2", "shard": "8", "gr__n": "y",
+                                          "user": "ann"})
 
     def test_show_has_the_last_lines_of_an_attached_file_and_all_on_demand(self):
         with Scene() as scene:

@@ -73,12 +73,13 @@ class Record(unittest.TestCase):
     def test_a_crash_without_an_agent_is_listed_with_its_frames(self):
         with Scene() as scene:
             ended = scene.run([example("null_write")], CRASHHOOK_AGENT=MISSING,
-                              CRASHHOOK_TAGS="fleet=blue", CRASHHOOK_RELEASE="7.1")
+                              CRASHHOOK_TAGS="fleet=blue", CRASHHOOK_RELEASE="7.1",
+                              CRASHHOOK_USER="kim")
             self.assertEqual(ended.signal, signal.SIGSEGV)
             report = self.only_report(scene)
             self.assertEqual(report["crash"]["kind"], "null-dereference")
             self.assertEqual(report["process"]["pid"], ended.pid)
-            self.assertEqual(report["tags"], {"fleet": "blue"})
+            self.assertEqual(report["tags"], {"fleet": "blue", "user": "kim"})
             self.assertEqual(report["release"], "7.1")
             self.assertIn("no agent could be started", report["problems"][0]["status"])
             self.assertIn("main", names_of(crashed_thread(report)))

@@ -710,13 +710,16 @@ static void describe_event(json_t *event, const json_t *report,
                                   json_pack("[s, s]", "{{ default }}", fingerprint));
 }
 
-// user_json is by what Sentry counts the users of an issue: which user ran the program,
-// and where.
+// user_json is by what Sentry counts the users of an issue: the tag `user`, otherwise
+// which user ran the program, and where.
 static json_t *user_json(const json_t *report)
 {
     const char *host = report_string(json_object_get(report, "host"), "hostname");
     int64_t uid = report_integer(json_object_get(report, "process"), "uid", -1);
+    const char *user = report_string(json_object_get(report, "tags"), "user");
     struct text CH_CLEANUP(text_deinit) id = { 0 };
+    if (user != NULL)
+        return json_pack("{s:s}", "id", user);
     if (host == NULL)
         return NULL;
     if (uid >= 0)

@@ -24,7 +24,8 @@ _MEMBERS = ("url", "token_file", "spool", "agent", "timeout", "print", "release"
             "tags", "token", "spool_max", "signals", "unwind", "limit", "top", "threads", "images",
             "symbolize", "hold", "mode", "handlers", "preset", "arguments", "sanitize", "memory",
             "own", "rate", "log", "kills", "starts", "stacks", "output", "format", "registers",
-            "demangle", "color", "interactive", "warnings", "cache", "descriptors", "pii")
+            "demangle", "color", "interactive", "warnings", "cache", "descriptors", "pii",
+            "user")
 _FIRST_MEMBERS = 9
 # Of an exception: as many as a reader takes.
 _FRAMES_MOST = 96

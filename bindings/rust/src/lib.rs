@@ -24,7 +24,7 @@ mod words;
 use library::Library;
 
 /// The number of members of struct crashhook_options after its size.
-const MEMBERS: usize = 41;
+const MEMBERS: usize = 42;
 
 /// struct crashhook_options.
 #[repr(C)]
@@ -115,6 +115,8 @@ impl Options {
         descriptors = 39;
         /// "no" masks payment cards, IBANs and e-mail addresses.
         pii = 40;
+        /// Whom the program works for: collectors count users.
+        user = 41;
     }
 
     /// Installs the handler, or applies these settings to it.

@@ -22,8 +22,10 @@ CREATE TABLE groups(
     signal bigint NOT NULL,
     count bigint NOT NULL,                 -- of all reports that were received
     kept bigint NOT NULL DEFAULT 0,        -- of the reports that retention has left
-    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on group_machines
+    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on group_members,
+    users bigint NOT NULL DEFAULT 0,       -- as users
     machine_step bigint NOT NULL DEFAULT 1, -- each row there stands for so many
+    user_step bigint NOT NULL DEFAULT 1,
     first_seen bigint NOT NULL,
     last_seen bigint NOT NULL,
     first_release text NOT NULL DEFAULT '', -- the oldest of that program
@@ -53,13 +55,15 @@ CREATE TABLE group_days(
     count bigint NOT NULL,
     PRIMARY KEY(group_number, day)) WITH (fillfactor = 70);
 
--- The machines of a group, also of reports that retention removed: a hash of each host
--- name. They are exact up to 8,192; then those are kept whose hash divides by
--- machine_step, a power of two that doubles as there are more. So groups can be merged.
-CREATE TABLE group_machines(
+-- The machines (kind 4) and users (kind 9) of a group, also of reports that retention
+-- removed: a hash of each host name, or of each tag `user`. They are exact up to 8,192 of a
+-- kind; then those are kept whose hash divides by machine_step or user_step, a power of two
+-- that doubles as there are more. So groups can be merged.
+CREATE TABLE group_members(
     group_number bigint NOT NULL,
-    machine bigint NOT NULL,
-    PRIMARY KEY(group_number, machine));
+    kind bigint NOT NULL,
+    member bigint NOT NULL,
+    PRIMARY KEY(group_number, kind, member));
 
 -- The reports of a program by release, environment and day of the crash, as received.
 -- Each connection has rows of its own, its part: none waits for another.
@@ -108,11 +112,11 @@ CREATE TABLE words(
 CREATE INDEX word_search ON words USING gin (value gin_trgm_ops);
 CREATE FUNCTION crashhook_facet_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF new.kind = 4 THEN
-        INSERT INTO group_machines(group_number, machine)
-        SELECT new.group_number, hashtextextended(new.value, 0)
-        WHERE hashtextextended(new.value, 0) & (SELECT machine_step - 1 FROM groups
-            WHERE number = new.group_number) = 0
+    IF new.kind IN (4, 9) THEN
+        INSERT INTO group_members(group_number, kind, member)
+        SELECT number, new.kind, hashtextextended(new.value, 0) FROM groups
+        WHERE number = new.group_number AND hashtextextended(new.value, 0)
+            & (CASE new.kind WHEN 4 THEN machine_step ELSE user_step END - 1) = 0
         ON CONFLICT DO NOTHING;
     ELSE
         INSERT INTO words(kind, value) VALUES(new.kind, new.value)
@@ -121,38 +125,51 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE TRIGGER facet_added AFTER INSERT ON facets FOR EACH ROW
-    WHEN (new.kind = 4 OR new.kind BETWEEN 11 AND 14)
+    WHEN (new.kind = 4 OR new.kind BETWEEN 11 AND 14
+        OR (new.kind = 9 AND starts_with(new.value, 'user' || chr(10))))
     EXECUTE FUNCTION crashhook_facet_added();
-CREATE FUNCTION crashhook_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION crashhook_member_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM group_machines
-    WHERE group_number = old.group_number AND machine = hashtextextended(old.value, 0);
+    DELETE FROM group_members WHERE group_number = old.group_number
+        AND kind = old.kind AND member = hashtextextended(old.value, 0);
     RETURN NULL;
 END $$;
 -- Retention removes facets that count reports; those of reports that moved count none.
-CREATE TRIGGER machine_removed AFTER DELETE ON facets FOR EACH ROW
-    WHEN (old.kind = 4 AND old.count <= 0) EXECUTE FUNCTION crashhook_machine_removed();
-CREATE FUNCTION crashhook_group_machine_added() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER member_removed AFTER DELETE ON facets FOR EACH ROW
+    WHEN (old.kind IN (4, 9) AND old.count <= 0)
+    EXECUTE FUNCTION crashhook_member_removed();
+CREATE FUNCTION crashhook_group_member_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+    UPDATE groups SET
+        machines = machines + CASE new.kind WHEN 4 THEN machine_step ELSE 0 END,
+        users = users + CASE new.kind WHEN 9 THEN user_step ELSE 0 END
+    WHERE number = new.group_number;
     RETURN NULL;
 END $$;
-CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines FOR EACH ROW
-    EXECUTE FUNCTION crashhook_group_machine_added();
-CREATE FUNCTION crashhook_group_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER group_member_added AFTER INSERT ON group_members FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_member_added();
+CREATE FUNCTION crashhook_group_member_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
+    UPDATE groups SET
+        machines = machines - CASE old.kind WHEN 4 THEN machine_step ELSE 0 END,
+        users = users - CASE old.kind WHEN 9 THEN user_step ELSE 0 END
+    WHERE number = old.group_number;
     RETURN NULL;
 END $$;
-CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines FOR EACH ROW
-    EXECUTE FUNCTION crashhook_group_machine_removed();
+CREATE TRIGGER group_member_removed AFTER DELETE ON group_members FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_member_removed();
 CREATE FUNCTION crashhook_group_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM group_machines WHERE group_number = old.number;
+    DELETE FROM group_members WHERE group_number = old.number;
     RETURN NULL;
 END $$;
 CREATE TRIGGER group_removed AFTER DELETE ON groups FOR EACH ROW
     EXECUTE FUNCTION crashhook_group_removed();
+
+-- One row: what the names of users are hashed with.
+CREATE TABLE user_salt(
+    one bigint PRIMARY KEY,
+    salt text NOT NULL);
 
 -- A row for each report.
 CREATE TABLE reports(

@@ -52,10 +52,16 @@ ALTER TABLE symbol_files
 -- beyond retention.
 ALTER TABLE groups ADD COLUMN program text NOT NULL DEFAULT '';
 ALTER TABLE groups ADD COLUMN machine_step bigint NOT NULL DEFAULT 1;
-CREATE TABLE group_machines(
+ALTER TABLE groups ADD COLUMN users bigint NOT NULL DEFAULT 0;
+ALTER TABLE groups ADD COLUMN user_step bigint NOT NULL DEFAULT 1;
+CREATE TABLE group_members(
     group_number bigint NOT NULL,
-    machine bigint NOT NULL,
-    PRIMARY KEY(group_number, machine));
+    kind bigint NOT NULL,
+    member bigint NOT NULL,
+    PRIMARY KEY(group_number, kind, member));
+CREATE TABLE user_salt(
+    one bigint PRIMARY KEY,
+    salt text NOT NULL);
 CREATE TABLE program_days(
     project text NOT NULL,
     program text NOT NULL,
@@ -85,15 +91,18 @@ SELECT g.project, regexp_replace(r.executable, '^.*/', ''),
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 GROUP BY 1, 2, 3, 4, 5;
-INSERT INTO group_machines(group_number, machine)
-SELECT DISTINCT group_number, hashtextextended(value, 0) FROM facets WHERE kind = 4;
+INSERT INTO group_members(group_number, kind, member)
+SELECT group_number, 4, hashtextextended(value, 0) FROM facets WHERE kind = 4;
+DROP TRIGGER facet_added ON facets;
+DROP TRIGGER machine_removed ON facets;
+DROP FUNCTION crashhook_machine_removed();
 CREATE OR REPLACE FUNCTION crashhook_facet_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF new.kind = 4 THEN
-        INSERT INTO group_machines(group_number, machine)
-        SELECT new.group_number, hashtextextended(new.value, 0)
-        WHERE hashtextextended(new.value, 0) & (SELECT machine_step - 1 FROM groups
-            WHERE number = new.group_number) = 0
+    IF new.kind IN (4, 9) THEN
+        INSERT INTO group_members(group_number, kind, member)
+        SELECT number, new.kind, hashtextextended(new.value, 0) FROM groups
+        WHERE number = new.group_number AND hashtextextended(new.value, 0)
+            & (CASE new.kind WHEN 4 THEN machine_step ELSE user_step END - 1) = 0
         ON CONFLICT DO NOTHING;
     ELSE
         INSERT INTO words(kind, value) VALUES(new.kind, new.value)
@@ -101,30 +110,40 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-DROP TRIGGER machine_removed ON facets;
-CREATE OR REPLACE FUNCTION crashhook_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER facet_added AFTER INSERT ON facets FOR EACH ROW
+    WHEN (new.kind = 4 OR new.kind BETWEEN 11 AND 14
+        OR (new.kind = 9 AND starts_with(new.value, 'user' || chr(10))))
+    EXECUTE FUNCTION crashhook_facet_added();
+CREATE OR REPLACE FUNCTION crashhook_member_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM group_machines
-    WHERE group_number = old.group_number AND machine = hashtextextended(old.value, 0);
+    DELETE FROM group_members WHERE group_number = old.group_number
+        AND kind = old.kind AND member = hashtextextended(old.value, 0);
     RETURN NULL;
 END $$;
 -- Retention removes facets that count reports; those of reports that moved count none.
-CREATE TRIGGER machine_removed AFTER DELETE ON facets FOR EACH ROW
-    WHEN (old.kind = 4 AND old.count <= 0) EXECUTE FUNCTION crashhook_machine_removed();
-CREATE OR REPLACE FUNCTION crashhook_group_machine_added() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER member_removed AFTER DELETE ON facets FOR EACH ROW
+    WHEN (old.kind IN (4, 9) AND old.count <= 0)
+    EXECUTE FUNCTION crashhook_member_removed();
+CREATE OR REPLACE FUNCTION crashhook_group_member_added() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+    UPDATE groups SET
+        machines = machines + CASE new.kind WHEN 4 THEN machine_step ELSE 0 END,
+        users = users + CASE new.kind WHEN 9 THEN user_step ELSE 0 END
+    WHERE number = new.group_number;
     RETURN NULL;
 END $$;
-CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines FOR EACH ROW
-    EXECUTE FUNCTION crashhook_group_machine_added();
-CREATE OR REPLACE FUNCTION crashhook_group_machine_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER group_member_added AFTER INSERT ON group_members FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_member_added();
+CREATE OR REPLACE FUNCTION crashhook_group_member_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
+    UPDATE groups SET
+        machines = machines - CASE old.kind WHEN 4 THEN machine_step ELSE 0 END,
+        users = users - CASE old.kind WHEN 9 THEN user_step ELSE 0 END
+    WHERE number = old.group_number;
     RETURN NULL;
 END $$;
-CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines FOR EACH ROW
-    EXECUTE FUNCTION crashhook_group_machine_removed();
+CREATE TRIGGER group_member_removed AFTER DELETE ON group_members FOR EACH ROW
+    EXECUTE FUNCTION crashhook_group_member_removed();
 
 -- Every report is keyed by version 3 of the group key. The key of version 2 then leads to
 -- its group, and what people decided moves along (store_rename.c).
@@ -162,7 +181,7 @@ CREATE TABLE set_aside(
 DROP TRIGGER IF EXISTS group_removed ON groups;
 CREATE OR REPLACE FUNCTION crashhook_group_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM group_machines WHERE group_number = old.number;
+    DELETE FROM group_members WHERE group_number = old.number;
     RETURN NULL;
 END $$;
 CREATE TRIGGER group_removed AFTER DELETE ON groups FOR EACH ROW

@@ -20,8 +20,10 @@ CREATE TABLE groups(
     signal bigint NOT NULL,
     count bigint NOT NULL,                 -- of all reports that were received
     kept bigint NOT NULL DEFAULT 0,        -- of the reports that retention has left
-    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on group_machines
+    machines bigint NOT NULL DEFAULT 0,    -- maintained by triggers on group_members,
+    users bigint NOT NULL DEFAULT 0,       -- as users
     machine_step bigint NOT NULL DEFAULT 1, -- each row there stands for so many
+    user_step bigint NOT NULL DEFAULT 1,
     first_seen bigint NOT NULL,
     last_seen bigint NOT NULL,
     first_release text NOT NULL DEFAULT '', -- the oldest of that program
@@ -49,13 +51,15 @@ CREATE TABLE group_days(
     count bigint NOT NULL,
     PRIMARY KEY(group_number, day)) WITHOUT ROWID;
 
--- The machines of a group, also of reports that retention removed: a hash of each host
--- name. They are exact up to 8,192; then those are kept whose hash divides by
--- machine_step, a power of two that doubles as there are more. So groups can be merged.
-CREATE TABLE group_machines(
+-- The machines (kind 4) and users (kind 9) of a group, also of reports that retention
+-- removed: a hash of each host name, or of each tag `user`. They are exact up to 8,192 of a
+-- kind; then those are kept whose hash divides by machine_step or user_step, a power of two
+-- that doubles as there are more. So groups can be merged.
+CREATE TABLE group_members(
     group_number bigint NOT NULL,
-    machine bigint NOT NULL,
-    PRIMARY KEY(group_number, machine)) WITHOUT ROWID;
+    kind bigint NOT NULL,
+    member bigint NOT NULL,
+    PRIMARY KEY(group_number, kind, member)) WITHOUT ROWID;
 
 -- The reports of a program by release, environment and day of the crash, as received.
 -- part is 0: one connection writes.
@@ -126,28 +130,38 @@ CREATE TRIGGER facet_word AFTER INSERT ON facets
     INSERT INTO words(kind, value) SELECT new.kind, new.value
     WHERE NOT EXISTS(SELECT 1 FROM words WHERE kind = new.kind AND value = new.value);
 END;
-CREATE TRIGGER machine_added AFTER INSERT ON facets WHEN new.kind = 4 BEGIN
-    INSERT INTO group_machines(group_number, machine)
-    SELECT new.group_number, text_hash(new.value)
-    WHERE text_hash(new.value) & (SELECT machine_step - 1 FROM groups
-        WHERE number = new.group_number) = 0
-    ON CONFLICT(group_number, machine) DO NOTHING;
+CREATE TRIGGER member_added AFTER INSERT ON facets
+    WHEN new.kind = 4 OR (new.kind = 9 AND substr(new.value, 1, 5) = 'user' || char(10)) BEGIN
+    INSERT INTO group_members(group_number, kind, member)
+    SELECT number, new.kind, text_hash(new.value) FROM groups
+    WHERE number = new.group_number AND text_hash(new.value)
+        & (CASE new.kind WHEN 4 THEN machine_step ELSE user_step END - 1) = 0
+    ON CONFLICT(group_number, kind, member) DO NOTHING;
 END;
 -- Retention removes facets that count reports; those of reports that moved count none.
-CREATE TRIGGER machine_removed AFTER DELETE ON facets
-    WHEN old.kind = 4 AND old.count <= 0 BEGIN
-    DELETE FROM group_machines
-    WHERE group_number = old.group_number AND machine = text_hash(old.value);
+CREATE TRIGGER member_removed AFTER DELETE ON facets
+    WHEN old.kind IN (4, 9) AND old.count <= 0 BEGIN
+    DELETE FROM group_members WHERE group_number = old.group_number
+        AND kind = old.kind AND member = text_hash(old.value);
 END;
-CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines BEGIN
-    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+CREATE TRIGGER group_member_added AFTER INSERT ON group_members BEGIN
+    UPDATE groups SET machines = machines + (new.kind = 4) * machine_step,
+        users = users + (new.kind = 9) * user_step
+    WHERE number = new.group_number;
 END;
-CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines BEGIN
-    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
+CREATE TRIGGER group_member_removed AFTER DELETE ON group_members BEGIN
+    UPDATE groups SET machines = machines - (old.kind = 4) * machine_step,
+        users = users - (old.kind = 9) * user_step
+    WHERE number = old.group_number;
 END;
 CREATE TRIGGER group_removed AFTER DELETE ON groups BEGIN
-    DELETE FROM group_machines WHERE group_number = old.number;
+    DELETE FROM group_members WHERE group_number = old.number;
 END;
+
+-- One row: what the names of users are hashed with.
+CREATE TABLE user_salt(
+    one bigint PRIMARY KEY,
+    salt text NOT NULL);
 
 -- A row for each report.
 CREATE TABLE reports(

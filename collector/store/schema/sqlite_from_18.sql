@@ -48,10 +48,16 @@ UPDATE symbols SET build = project || '/' || build WHERE project <> '';
 -- beyond retention.
 ALTER TABLE groups ADD COLUMN program text NOT NULL DEFAULT '';
 ALTER TABLE groups ADD COLUMN machine_step bigint NOT NULL DEFAULT 1;
-CREATE TABLE group_machines(
+ALTER TABLE groups ADD COLUMN users bigint NOT NULL DEFAULT 0;
+ALTER TABLE groups ADD COLUMN user_step bigint NOT NULL DEFAULT 1;
+CREATE TABLE group_members(
     group_number bigint NOT NULL,
-    machine bigint NOT NULL,
-    PRIMARY KEY(group_number, machine)) WITHOUT ROWID;
+    kind bigint NOT NULL,
+    member bigint NOT NULL,
+    PRIMARY KEY(group_number, kind, member)) WITHOUT ROWID;
+CREATE TABLE user_salt(
+    one bigint PRIMARY KEY,
+    salt text NOT NULL);
 CREATE TABLE program_days(
     project text NOT NULL,
     program text NOT NULL,
@@ -81,28 +87,33 @@ SELECT g.project, replace(r.executable, rtrim(r.executable, replace(r.executable
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 GROUP BY 1, 2, 3, 4, 5;
-INSERT INTO group_machines(group_number, machine)
-SELECT DISTINCT group_number, text_hash(value) FROM facets WHERE kind = 4;
+INSERT INTO group_members(group_number, kind, member)
+SELECT group_number, 4, text_hash(value) FROM facets WHERE kind = 4;
 DROP TRIGGER IF EXISTS machine_added;
 DROP TRIGGER IF EXISTS machine_removed;
-CREATE TRIGGER machine_added AFTER INSERT ON facets WHEN new.kind = 4 BEGIN
-    INSERT INTO group_machines(group_number, machine)
-    SELECT new.group_number, text_hash(new.value)
-    WHERE text_hash(new.value) & (SELECT machine_step - 1 FROM groups
-        WHERE number = new.group_number) = 0
-    ON CONFLICT(group_number, machine) DO NOTHING;
+CREATE TRIGGER member_added AFTER INSERT ON facets
+    WHEN new.kind = 4 OR (new.kind = 9 AND substr(new.value, 1, 5) = 'user' || char(10)) BEGIN
+    INSERT INTO group_members(group_number, kind, member)
+    SELECT number, new.kind, text_hash(new.value) FROM groups
+    WHERE number = new.group_number AND text_hash(new.value)
+        & (CASE new.kind WHEN 4 THEN machine_step ELSE user_step END - 1) = 0
+    ON CONFLICT(group_number, kind, member) DO NOTHING;
 END;
 -- Retention removes facets that count reports; those of reports that moved count none.
-CREATE TRIGGER machine_removed AFTER DELETE ON facets
-    WHEN old.kind = 4 AND old.count <= 0 BEGIN
-    DELETE FROM group_machines
-    WHERE group_number = old.group_number AND machine = text_hash(old.value);
+CREATE TRIGGER member_removed AFTER DELETE ON facets
+    WHEN old.kind IN (4, 9) AND old.count <= 0 BEGIN
+    DELETE FROM group_members WHERE group_number = old.group_number
+        AND kind = old.kind AND member = text_hash(old.value);
 END;
-CREATE TRIGGER group_machine_added AFTER INSERT ON group_machines BEGIN
-    UPDATE groups SET machines = machines + machine_step WHERE number = new.group_number;
+CREATE TRIGGER group_member_added AFTER INSERT ON group_members BEGIN
+    UPDATE groups SET machines = machines + (new.kind = 4) * machine_step,
+        users = users + (new.kind = 9) * user_step
+    WHERE number = new.group_number;
 END;
-CREATE TRIGGER group_machine_removed AFTER DELETE ON group_machines BEGIN
-    UPDATE groups SET machines = machines - machine_step WHERE number = old.group_number;
+CREATE TRIGGER group_member_removed AFTER DELETE ON group_members BEGIN
+    UPDATE groups SET machines = machines - (old.kind = 4) * machine_step,
+        users = users - (old.kind = 9) * user_step
+    WHERE number = old.group_number;
 END;
 
 -- Every report is keyed by version 3 of the group key. The key of version 2 then leads to
@@ -140,7 +151,7 @@ CREATE TABLE set_aside(
     assignee text NOT NULL) WITHOUT ROWID;
 DROP TRIGGER IF EXISTS group_removed;
 CREATE TRIGGER group_removed AFTER DELETE ON groups BEGIN
-    DELETE FROM group_machines WHERE group_number = old.number;
+    DELETE FROM group_members WHERE group_number = old.number;
 END;
 
 CREATE TABLE saved_searches(

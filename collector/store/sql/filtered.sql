@@ -8,7 +8,7 @@
 -- part: GROUP_COLUMNS
 g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
-g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
+g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
 g.until_time, g.version, g.project, g.program
 
 -- part: REPORT_COLUMNS
@@ -448,6 +448,7 @@ AND g.project = :project                    --: in_project
     g.last_seen BETWEEN :number AND :high   --: last_seen
     g.count BETWEEN :number AND :high       --: reports
     g.machines BETWEEN :number AND :high    --: machines
+    g.users BETWEEN :number AND :high       --: users
     g.status = :value                       --: status
     1 = 1                                   --: any
     g.status IN ('open', 'regressed')       --: open

@@ -61,37 +61,48 @@ ON CONFLICT(group_number, kind, value) DO UPDATE SET
     last_seen = CASE WHEN excluded.last_seen > facets.last_seen THEN excluded.last_seen
         ELSE facets.last_seen END
 
--- name: STORE_MERGE_MACHINES
-INSERT INTO group_machines(group_number, machine)
-SELECT CAST(?2 AS bigint), machine
-FROM group_machines
-WHERE group_number = ?1
-    AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?2) = 0
-ON CONFLICT(group_number, machine) DO NOTHING
+-- name: STORE_MERGE_MEMBERS
+INSERT INTO group_members(group_number, kind, member)
+SELECT CAST(?2 AS bigint), m.kind, m.member
+FROM group_members m
+JOIN groups g ON g.number = ?2
+WHERE m.group_number = ?1 AND {OUTSIDE_STEP m} = 0
+ON CONFLICT(group_number, kind, member) DO NOTHING
 
--- name: STORE_MACHINES_CROWDED
--- Groups with so many machines that half of them are dropped.
-SELECT number FROM groups WHERE machines > {MACHINES_MOST} * machine_step LIMIT 16
+-- name: STORE_MEMBERS_CROWDED
+-- Groups with so many machines or users that half of them are dropped.
+SELECT number
+FROM groups
+WHERE machines > {MEMBERS_MOST} * machine_step OR users > {MEMBERS_MOST} * user_step
+LIMIT 16
 
--- name: STORE_MACHINES_DOUBLE
-UPDATE groups SET machine_step = 2 * machine_step WHERE number = ?1
+-- name: STORE_MEMBERS_DOUBLE
+UPDATE groups
+SET machine_step = machine_step
+        * CASE WHEN machines > {MEMBERS_MOST} * machine_step THEN 2 ELSE 1 END,
+    user_step = user_step
+        * CASE WHEN users > {MEMBERS_MOST} * user_step THEN 2 ELSE 1 END
+WHERE number = ?1
 
 -- name: STORE_MERGE_STEP
 -- ?1 is the group that ends, ?2 the one that stays, which is kept by the larger step.
 UPDATE groups
-SET machine_step = (SELECT max(machine_step) FROM groups WHERE number IN (?1, ?2))
+SET machine_step = (SELECT max(machine_step) FROM groups WHERE number IN (?1, ?2)),
+    user_step = (SELECT max(user_step) FROM groups WHERE number IN (?1, ?2))
 WHERE number = ?2
 
--- name: STORE_MACHINES_DROP
--- After a change of machine_step, this and the next.
-DELETE FROM group_machines
+-- name: STORE_MEMBERS_DROP
+-- After a change of machine_step or user_step, this and the next.
+DELETE FROM group_members
 WHERE group_number = ?1
-    AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?1) <> 0
+    AND (SELECT {OUTSIDE_STEP group_members} FROM groups g WHERE g.number = ?1) <> 0
 
--- name: STORE_MACHINES_COUNT
+-- name: STORE_MEMBERS_COUNT
 UPDATE groups
-SET machines = machine_step * (SELECT count(*) FROM group_machines
-    WHERE group_number = ?1)
+SET machines = machine_step * (SELECT count(*) FROM group_members
+        WHERE group_number = ?1 AND kind = {FACET_HOSTNAME}),
+    users = user_step * (SELECT count(*) FROM group_members
+        WHERE group_number = ?1 AND kind = {FACET_TAG})
 WHERE number = ?1
 
 -- name: STORE_MERGE_FORWARD

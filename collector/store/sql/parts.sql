@@ -9,8 +9,15 @@ replace(@, rtrim(@, replace(@, '/', '')), '')
 -- postgres:
 regexp_replace(@, '^.*/', '')
 
--- part: MACHINES_MOST
+-- part: MEMBERS_MOST
 8192
+
+-- part: OUTSIDE_STEP
+-- Not 0 if the group g does not keep the member @: its hash does not divide by the step.
+@.member & (CASE @.kind WHEN {FACET_HOSTNAME} THEN g.machine_step ELSE g.user_step END - 1)
+
+-- part: IN_PROJECT_OF_2
+IN (SELECT number FROM groups WHERE ?2 = '' OR project = ?2)
 
 -- part: LISTED
 -- The condition that a number is in the list ?1.

@@ -52,6 +52,27 @@ DELETE FROM tokens WHERE sum = ?1 RETURNING created
 -- name: STORE_TOKENS
 SELECT sum, name, scopes, project, expires, created, who FROM tokens ORDER BY name
 
+-- name: STORE_SALT_ADD
+INSERT INTO user_salt(one, salt) VALUES(1, ?1) ON CONFLICT(one) DO NOTHING
+
+-- name: STORE_SALT
+SELECT salt FROM user_salt
+
+-- name: STORE_USER_FORGET
+-- The facet ?1 of a user is counted in no group of the project ?2 (empty: of any) any more,
+-- this and the next: not for reports that retention removed, either.
+DELETE FROM group_members
+WHERE kind = {FACET_TAG} AND member = text_hash(?1) AND group_number {IN_PROJECT_OF_2}
+-- postgres:
+DELETE FROM group_members
+WHERE kind = {FACET_TAG} AND member = hashtextextended(?1, 0)
+    AND group_number {IN_PROJECT_OF_2}
+
+-- name: STORE_USER_FORGET_FACETS
+DELETE FROM facets
+WHERE kind = {FACET_TAG} AND kind >= {FACET_EXECUTABLE} AND value = ?1
+    AND group_number {IN_PROJECT_OF_2}
+
 -- name: STORE_LOGIN_FIND
 SELECT id, token, name, address, created, seen FROM logins
 WHERE id = ?1 AND created > ?2

@@ -348,7 +348,7 @@ count = facets.count + excluded.count,
 last_seen = CASE WHEN excluded.last_seen > facets.last_seen THEN excluded.last_seen
 ELSE facets.last_seen END
 
--- STORE_MERGE_MACHINES
+-- STORE_MERGE_MEMBERS
 INSERT INTO group_machines(group_number, machine)
 SELECT CAST(?2 AS bigint), machine
 FROM group_machines
@@ -356,10 +356,10 @@ WHERE group_number = ?1
 AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?2) = 0
 ON CONFLICT(group_number, machine) DO NOTHING
 
--- STORE_MACHINES_CROWDED
+-- STORE_MEMBERS_CROWDED
 SELECT number FROM groups WHERE machines > 8192 * machine_step LIMIT 16
 
--- STORE_MACHINES_DOUBLE
+-- STORE_MEMBERS_DOUBLE
 UPDATE groups SET machine_step = 2 * machine_step WHERE number = ?1
 
 -- STORE_MERGE_STEP
@@ -367,12 +367,12 @@ UPDATE groups
 SET machine_step = (SELECT max(machine_step) FROM groups WHERE number IN (?1, ?2))
 WHERE number = ?2
 
--- STORE_MACHINES_DROP
+-- STORE_MEMBERS_DROP
 DELETE FROM group_machines
 WHERE group_number = ?1
 AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?1) <> 0
 
--- STORE_MACHINES_COUNT
+-- STORE_MEMBERS_COUNT
 UPDATE groups
 SET machines = machine_step * (SELECT count(*) FROM group_machines
     WHERE group_number = ?1)

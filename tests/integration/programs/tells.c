@@ -55,6 +55,7 @@ static void context(const char *how)
     (void)crashhook_set_tag("gone", "x");
     (void)crashhook_set_tag("gone", NULL);
     (void)crashhook_set_tag("shard", "8");
+    (void)crashhook_set_user("ann");
     (void)crashhook_set_data("query", "select * from t where token=abc7731secret");
     (void)crashhook_set_data("password", "marigold7731");
     (void)crashhook_set_data("body",
