@@ -4,6 +4,7 @@
 #include "collector/database/timestamp.h"
 #include "collector/pages/page_sections.h"
 #include "collector/query/store_values.h"
+#include "collector/query/tickets.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/csv.h"
@@ -358,6 +359,22 @@ static void append_past(void *context, const struct store_past *past)
                                     api_timestamp_json(past->time_ms)));
 }
 
+static void append_ticket(void *context, const struct ticket *ticket)
+{
+    json_array_append_new(context,
+                          json_pack("{s:s, s:s, s:s, s:o}", "url", ticket->url, "title",
+                                    ticket->title, "state", ticket->state, "changed",
+                                    api_timestamp_json(ticket->changed_ms)));
+}
+
+static json_t *tickets_json(struct store *store, const char *id)
+{
+    json_t *list = json_array();
+    enum ch_status status = tickets_list(store, id, append_ticket, list);
+    (void)status; // a group without its issues is better than none
+    return list;
+}
+
 static json_t *history_json(struct store *store, const char *id)
 {
     json_t *list = json_array();
@@ -390,6 +407,7 @@ void api_get_group(struct http_request *request)
     json_object_set_new(json, "common", common_json(store, group));
     json_object_set_new(json, "near", similar_json(store, group));
     json_object_set_new(json, "history", history_json(store, group->id));
+    json_object_set_new(json, "tickets", tickets_json(store, group->id));
     json_object_set_new(json, "facets", facets_json(store, group->id));
     api_answer_json(request, 200, json);
 }

@@ -28,6 +28,7 @@
 #include "collector/options.h"
 #include "collector/pages/pages.h"
 #include "collector/query/store_people.h"
+#include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/made_tokens.h"
 #include "collector/requests/search.h"
@@ -437,7 +438,7 @@ static void free_collector(struct collector *collector)
 }
 
 // configure_collector reads what the options say of a collector, and returns NULL, or
-// what is wrong; line is for what is wrong with a file of receivers.
+// what is wrong; line is for what is wrong with a file.
 static const char *configure_collector(const struct options *options,
                                        struct store_retention *limits,
                                        char line[static PATH_SIZE],
@@ -455,6 +456,10 @@ static const char *configure_collector(const struct options *options,
     }
     if (receiver_list_init(&out->receivers, options->webhook_file, options->mail_file,
                            line, PATH_SIZE) != CH_OK)
+        return line;
+    out->ticket_file = options->ticket_file;
+    if (out->ticket_file != NULL &&
+        api_ticket_check(out->ticket_file, line, PATH_SIZE) != NULL)
         return line;
     out->keep_ms = limits->age_ms;
     return NULL;

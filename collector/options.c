@@ -70,6 +70,10 @@ static const struct row {
       "the folder that the sources were built in; {file} is below it" },
     { "--issue-url", "TEMPLATE", NULL, offsetof(struct options, issue_url),
       "where an issue is begun: {title} {text} {url} {group}" },
+    { "--ticket-file", "FILE", NULL, offsetof(struct options, ticket_file),
+      "secrets of issue trackers whose events decide about groups: secret=SECRET a "
+      "line,"
+      " then settings" },
     { "--time-zone", "NAME", NULL, offsetof(struct options, time_zone),
       "the zone of times on pages, until a person chooses another one: Europe/Berlin;"
       " default: UTC" },

@@ -34,6 +34,7 @@ struct options {
     const char *source_root;     // folder that they were built in; NULL: any
     const char *issue_url;       // of a new issue; NULL: none
     const char *users;           // `plain`: names are stored; NULL: pseudonyms
+    const char *ticket_file;     // secrets of issue trackers; NULL: none
     const char *log;             // NULL: only failures
     const char *time_zone;       // that pages show times in; NULL: UTC
     const char *read_only;       // `yes`; NULL: no

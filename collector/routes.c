@@ -10,6 +10,7 @@ enum {
     DEBUG_FILE_MAX = 2 << 29, // 1 GB
     COMMITS_BYTES = 8 << 20,
     FORM_MAX = 64 << 10,
+    TICKET_BYTES = 1 << 20,
 };
 
 // TAKES_LIST are the parameters of all lists; each key of searches is one, too.
@@ -81,6 +82,8 @@ const struct http_route routes_table[] = {
     { "POST", "/api/v1/groups/*", HTTP_WRITE, ACCESS_TRIAGE, HTTP_WRITING,
       .body_limit = FORM_MAX, .handle = api_post_group,
       .about = "Decide about a group: status, note, assignee, merge, split" },
+    { "POST", "/api/v1/tickets", HTTP_OPEN, 0, HTTP_WRITING, .body_limit = TICKET_BYTES,
+      .handle = api_post_ticket, .about = "Receive an event of an issue tracker" },
     { "GET", "/api/v1/searches", HTTP_READ, ACCESS_READ, HTTP_READING,
       .handle = api_list_searches, .about = "List saved searches" },
     { "POST", "/api/v1/searches", HTTP_WRITE, ACCESS_TRIAGE, HTTP_WRITING,

@@ -10,6 +10,7 @@
 #include "collector/pages/page_sections.h"
 #include "collector/query/releases.h"
 #include "collector/query/store_values.h"
+#include "collector/query/tickets.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
@@ -67,6 +68,27 @@ static void write_figures(struct group_page *page, const struct store_group *gro
         html_write(out, "</small>");
     }
     html_write(out, "</dd></div></dl>");
+}
+
+static void write_ticket(void *context, const struct ticket *ticket)
+{
+    html_write(context,
+               "<li><a rel=\"noreferrer\" href=\"%.*s\">%.*s</a> <i>%.*s</i></li>",
+               TICKET_URL, ticket->url, TICKET_TITLE, ticket->title, CHIP_BYTES,
+               ticket->state);
+}
+
+// write_tickets lists the issues about a group.
+static void write_tickets(struct group_page *page, const struct store_group *group)
+{
+    struct text CH_CLEANUP(text_deinit) list = { 0 };
+    enum ch_status status = tickets_list(page->store, group->id, write_ticket, &list);
+    if (status != CH_OK || list.size == 0 || !text_ok(&list))
+        return;
+    html_write(page->out, "<section class=\"card\"><h2>Issues</h2><ul"
+                          " class=\"merged\">");
+    text_append(page->out, list.bytes, list.size);
+    html_write(page->out, "</ul></section>\n");
 }
 
 static void write_group_releases(struct text *out, const struct store_group *group)
@@ -261,6 +283,7 @@ static void write_group_head(struct group_page *page, const struct store_group *
     html_write(out, "<section class=\"card\">");
     write_figures(page, group);
     html_write(out, "</section>");
+    write_tickets(page, group);
     page_triage_write(out, page->store, group);
     write_timeline(page, group);
     write_group_releases(out, group);

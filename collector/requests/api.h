@@ -104,6 +104,11 @@ void api_list_tokens(struct http_request *request);
 void api_make_token(struct http_request *request);
 void api_revoke_token(struct http_request *request);
 
+// api_post_ticket receives events of issue trackers. api_ticket_check returns what is
+// wrong with the file of their secrets, in why, or NULL.
+void api_post_ticket(struct http_request *request);
+const char *api_ticket_check(const char *path, char *why, size_t size);
+
 // api_begin_backup asks for a copy of the store, api_get_backup says how the last one
 // goes.
 void api_begin_backup(struct http_request *request);

@@ -52,6 +52,7 @@ struct collector {
     struct receiver_list receivers; // of alerts
     struct page_templates templates;
     const struct time_zone *zone; // of times on pages; NULL: UTC
+    const char *ticket_file;      // secrets of issue trackers; NULL: none
     struct aggregates aggregates;
     char user_salt[USER_SALT_SIZE]; // user_name.h; empty: names of users are stored
     int64_t keep_ms;                // how long reports are kept; 0: for ever

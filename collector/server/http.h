@@ -174,6 +174,9 @@ const char *http_cookie(struct http_request *request);
 // http_cookie_value is the value of a cookie of that name, or NULL.
 const char *http_cookie_value(struct http_request *request, const char *name);
 
+// http_header_value is a header of the request, or NULL.
+const char *http_header_value(struct http_request *request, const char *name);
+
 // http_parameter_value is the first value of a parameter in the address, or NULL.
 const char *http_parameter_value(const struct http_request *request, const char *key);
 

@@ -122,6 +122,11 @@ void http_peer_address(struct call *call, char *out, size_t size)
         snprintf(out, size, "?");
 }
 
+const char *http_header_value(struct http_request *request, const char *name)
+{
+    return http_header((struct call *)request, name);
+}
+
 const char *http_cookie_value(struct http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(((struct call *)request)->connection,

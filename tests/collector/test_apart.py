@@ -266,9 +266,9 @@ class Apart(unittest.TestCase):
                 "ALTER TABLE place_names RENAME TO places;"
                 "UPDATE symbols SET build = replace(build, project || '/', '');"
                 "UPDATE symbol_files SET key = replace(key, project || '/', '');"
-                + ("DROP TRIGGER member_removed ON facets; CREATE TRIGGER machine_removed"
-                   " AFTER DELETE ON facets FOR EACH ROW EXECUTE FUNCTION"
-                   " crashhook_member_removed();" if self.own.store
+                + ("ALTER TRIGGER member_removed ON facets RENAME TO machine_removed; ALTER"
+                   " FUNCTION crashhook_member_removed RENAME TO crashhook_machine_removed;"
+                   if self.own.store
                    else "DROP TRIGGER member_added; DROP TRIGGER member_removed;"
                    "DROP TRIGGER group_removed;") +
                 "DROP TABLE group_members; DROP TABLE user_salt; DROP TABLE program_days;"
@@ -281,7 +281,7 @@ class Apart(unittest.TestCase):
                 "ALTER TABLE groups DROP COLUMN user_step;"
                 "ALTER TABLE reports DROP COLUMN keyed;"
                 "DROP TABLE saved_searches; DROP TABLE tokens; DROP TABLE body_prefixes;"
-                "DROP TABLE commits; DROP TABLE commit_files; DROP TABLE code_owners;"
+                "DROP TABLE tickets; DROP TABLE commits; DROP TABLE commit_files; DROP TABLE code_owners;"
                 "DROP INDEX bodies_of_prefixes; ALTER TABLE bodies DROP COLUMN prefix;")
         if self.own.store is None:
             with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as database:

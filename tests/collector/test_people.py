@@ -63,6 +63,7 @@ REQUESTS = (
     ("GET", "/api/v1/reports", None, {"read"}),
     ("GET", "/api/v1/reports/REPORT", None, {"read"}),
     ("POST", "/api/v1/reports", "{}", {"send"}),
+    ("POST", "/api/v1/tickets", "{}", {"-"}),
     ("POST", "/api/42/minidump/", "", {"send"}),
     ("POST", "/api/42/envelope/", "", {"send"}),
     ("POST", "/submit", "", {"send"}),
@@ -130,7 +131,7 @@ class Scopes(unittest.TestCase):
                 for word in ("GROUP", "REPORT", "BUILD"):
                     path = path.replace(word, "{id}")
                 path = re.sub("/(receivers|test|tokens)/ab", r"/\1/{id}", path)
-                wanted[method.lower(), path] = scopes
+                wanted[method.lower(), path] = scopes - {"-"}
         found = {}
         for path, methods in described["paths"].items():
             for method, operation in methods.items():
@@ -733,6 +734,8 @@ class Deeds(unittest.TestCase):
                           "tags": {"user": name}}
                 report["time"] = f"2026-01-0{number - 79}T00:00:00Z"
                 self.assertEqual(own.post(report)[0], 201)
+            own.stop()
+            own.start() # the first round of retention is at the start
             running.wait_for(
                 lambda: len(own.json("GET", "/api/v1/reports")[1]["reports"]) == 1,
                 "retention leaves one report")

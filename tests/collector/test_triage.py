@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # test_triage COLLECTOR: what people and operators do to a collector over HTTP: decide on
-# groups by the API and by forms, log in, limit, log, keep.
+# groups by the API, by forms and by events of issue trackers, log in, limit, log, keep.
 
+import hashlib
+import hmac
 import html
 import json
 import re
@@ -257,6 +259,108 @@ class Deciding(unittest.TestCase):
             self.assertEqual(self.collector.json("GET", "/api/v1/groups?" + query)[0],
                              400)
         self.assertEqual(self.collector.json("GET", "/api/v1/groups?status=x")[0], 400)
+
+
+class Tickets(unittest.TestCase):
+    """Events of GitHub (and of Forgejo, with other names of headers) about an issue."""
+    def setUp(self):
+        self.own = Collector(BINARY, tokens=["root", "r name=lee project=shop"])
+        file = self.own.path("tickets")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write("# trackers\nsecret=s3cret\n"
+                      "secret=shops project=shop closed=ignored reopened=none\n")
+        self.own.extra += ["--ticket-file", file]
+        self.enterContext(self.own)
+        self.report = sample_reports.null_write(1)
+        self.group = self.own.post(self.report)[1]["group"]
+
+    def event(self, action, second, text, secret="s3cret", **more):
+        """Status and answer of an event; more: headers in place of those of GitHub."""
+        body = json.dumps({
+            "action": action, "number": 7, "sender": {"login": "kim", "id": 1},
+            "repository": {"full_name": "acme/shop"},
+            "issue": {"number": 7, "html_url": "https://git.example.org/acme/shop/issues/7",
+                      "title": "Crash <in> shop", "state": "open" if action in
+                      ("opened", "reopened") else "closed", "body": text,
+                      "updated_at": f"2026-11-27T10:00:{second:02}Z"}}).encode()
+        sum = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+        headers = {"Content-Type": "application/json", "Authorization": "",
+                   "X-GitHub-Event": "issues", "X-Hub-Signature-256": "sha256=" + sum}
+        headers.update({name.replace("_", "-"): value for name, value in more.items()})
+        return self.own.json("POST", "/api/v1/tickets", body,
+                             {name: value for name, value in headers.items() if value})
+
+    def status(self):
+        return self.own.json("GET", "/api/v1/groups/" + self.group)[1]["status"]
+
+    def test_closing_and_reopening_an_issue_decides_about_its_group(self):
+        text = f"It crashes.\r\n\r\nhttps://crashes.example.org/groups/{self.group}"
+        self.assertEqual(self.event("opened", 1, text), (200, {"group": self.group}))
+        self.assertEqual(self.status(), "open")
+        self.assertEqual(self.event("closed", 2, text)[0], 200)
+        self.assertEqual(self.status(), "resolved")
+        # As Forgejo sends it, about the issue that --issue-url begins on a report's page.
+        text = f"null pointer\n\nhttp://127.0.0.1/reports/{self.report['id']}"
+        self.assertEqual(self.event("reopened", 3, text, X_GitHub_Event=None,
+                                    X_Gitea_Event="issues")[0], 200)
+        group = self.own.json("GET", "/api/v1/groups/" + self.group)[1]
+        self.assertEqual(group["status"], "open")
+        self.assertEqual([(t["url"], t["title"], t["state"]) for t in group["tickets"]],
+                         [("https://git.example.org/acme/shop/issues/7", "Crash <in> shop",
+                           "open")])
+        self.assertIn(("comment", "ticket:kim",
+                       "closed: https://git.example.org/acme/shop/issues/7"),
+                      [(l["kind"], l["who"], l["detail"]) for l in group["history"]])
+        page = self.own.request("GET", "/groups/" + self.group)[2].decode()
+        self.assertIn('href="https://git.example.org/acme/shop/issues/7">Crash &lt;in&gt;'
+                      " shop</a> <i>open</i>", page)
+
+    def test_events_that_are_not_signed_or_sent_again_change_nothing(self):
+        text = "/groups/" + self.group
+        self.assertEqual(self.event("closed", 2, text)[0], 200)
+        self.assertEqual(self.event("reopened", 3, text)[0], 200)
+        for status, second, more in (
+                (409, 2, {}), (409, 1, {}), (401, 9, {"secret": "other"}),
+                (401, 9, {"secret": ""}), (401, 9, {"X_Hub_Signature_256": None}),
+                (401, 9, {"X_Hub_Signature_256": "sha256=" + "0" * 64}),
+                (401, 9, {"X_Hub_Signature_256": "sha256=12"}),
+                (401, 9, {"X_Hub_Signature_256": "sha1=" + "0" * 40})):
+            self.assertEqual(self.event("closed", second, text, **more)[0], status, more)
+        self.assertEqual(self.status(), "open")
+        # Deliveries of the same second that differ are two changes.
+        self.assertEqual(self.event("closed", 3, text)[0], 200)
+        self.assertEqual(self.status(), "resolved")
+
+    def test_what_is_no_event_about_a_group_here_is_ignored(self):
+        for text in (None, "no address", "/groups/12345", "/reports/" + "0" * 36):
+            status, answer = self.event("closed", 1, text)
+            self.assertEqual((status, list(answer)), (200, ["ignored"]), text)
+        text = "/groups/" + self.group
+        self.assertEqual(self.event("ping", 1, text, X_GitHub_Event="ping")[0], 200)
+        self.assertEqual(self.event("closed", 1, "/groups/" + "ab" * 16)[0], 404)
+        self.assertEqual(self.event("closed", 75, text)[0], 400)
+        # A tracker of a project knows its groups alone.
+        self.assertEqual(self.event("closed", 1, text, secret="shops")[0], 404)
+        self.assertEqual(self.status(), "open")
+        theirs = self.own.post(self.report | {"id": sample_reports.report_id(2)},
+                               {"Authorization": "Bearer r"})[1]["group"]
+        self.assertEqual(self.event("closed", 1, "/groups/" + theirs, secret="shops")[0], 200)
+        self.assertEqual(self.event("reopened", 2, "/groups/" + theirs, secret="shops")[0],
+                         200)
+        self.assertEqual(self.own.json("GET", "/api/v1/groups/" + theirs)[1]["status"],
+                         "ignored")
+
+    def test_a_file_that_is_wrong_is_refused_at_the_start(self):
+        for line, words in (("s3cret", "line 1: the line is not secret=SECRET"),
+                            ("secret=a closed=shut", "closed= and reopened= take"),
+                            ("secret=a\nsecret=b what=x", "line 2: there is no such")):
+            own = Collector(BINARY)
+            file = own.path("wrong")
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(line)
+            own.extra += ["--ticket-file", file]
+            with self.assertRaisesRegex(RuntimeError, words), own:
+                pass
 
 
 class Operating(unittest.TestCase):

@@ -410,6 +410,16 @@ CREATE TABLE tokens(
     created bigint NOT NULL,
     who text NOT NULL) WITHOUT ROWID;
 
+-- Issues elsewhere that are about a group, as their tracker described them last.
+CREATE TABLE tickets(
+    url text PRIMARY KEY,
+    group_id text NOT NULL,
+    title text NOT NULL,
+    state text NOT NULL,
+    sum text NOT NULL,                     -- of that event
+    changed bigint NOT NULL) WITHOUT ROWID;
+CREATE INDEX tickets_by_group ON tickets(group_id);
+
 -- The commits of releases, and the files that each of them changed: name is the last part of
 -- path. added is when they came.
 CREATE TABLE commits(

@@ -207,3 +207,12 @@ CREATE TABLE code_owners(
     program text NOT NULL,
     list text NOT NULL,
     PRIMARY KEY(project, program)) WITHOUT ROWID;
+
+CREATE TABLE tickets(
+    url text PRIMARY KEY,
+    group_id text NOT NULL,
+    title text NOT NULL,
+    state text NOT NULL,
+    sum text NOT NULL,
+    changed bigint NOT NULL) WITHOUT ROWID;
+CREATE INDEX tickets_by_group ON tickets(group_id);

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Sessions of browsers, the audit, saved searches, and tokens that people made.
+-- Sessions of browsers, the audit, saved searches, tokens that people made, and issues that
+-- are about groups.
 
 -- name: STORE_LOGIN_ADD
 INSERT INTO logins(id, token, name, address, created, seen)
@@ -51,6 +52,23 @@ DELETE FROM tokens WHERE sum = ?1 RETURNING created
 
 -- name: STORE_TOKENS
 SELECT sum, name, scopes, project, expires, created, who FROM tokens ORDER BY name
+
+-- name: STORE_TICKET_KNOWN
+-- A row if event ?2 of issue ?1, which changed it at ?3, was received, or a later one.
+SELECT 1 FROM tickets
+WHERE url = ?1 AND (changed > ?3 OR (changed = ?3 AND sum = ?2))
+
+-- name: STORE_TICKET_NOTE
+INSERT INTO tickets(url, group_id, title, state, sum, changed)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT(url) DO UPDATE SET group_id = excluded.group_id, title = excluded.title,
+    state = excluded.state, sum = excluded.sum, changed = excluded.changed
+
+-- name: STORE_TICKETS
+SELECT url, group_id, title, state, changed
+FROM tickets
+WHERE group_id = ?1 OR group_id IN (SELECT fingerprint FROM merged WHERE target = ?1)
+ORDER BY changed DESC, url LIMIT ?2
 
 -- name: STORE_SALT_ADD
 INSERT INTO user_salt(one, salt) VALUES(1, ?1) ON CONFLICT(one) DO NOTHING

@@ -348,33 +348,44 @@ last_seen = CASE WHEN excluded.last_seen > facets.last_seen THEN excluded.last_s
 ELSE facets.last_seen END
 
 -- STORE_MERGE_MEMBERS
-INSERT INTO group_machines(group_number, machine)
-SELECT CAST(?2 AS bigint), machine
-FROM group_machines
-WHERE group_number = ?1
-AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?2) = 0
-ON CONFLICT(group_number, machine) DO NOTHING
+INSERT INTO group_members(group_number, kind, member)
+SELECT CAST(?2 AS bigint), m.kind, m.member
+FROM group_members m
+JOIN groups g ON g.number = ?2
+WHERE m.group_number = ?1 AND m.member & (CASE m.kind WHEN 4 THEN g.machine_step ELSE g.user_step END - 1) = 0
+ON CONFLICT(group_number, kind, member) DO NOTHING
 
 -- STORE_MEMBERS_CROWDED
-SELECT number FROM groups WHERE machines > 8192 * machine_step LIMIT 16
+SELECT number
+FROM groups
+WHERE machines > 8192 * machine_step OR users > 8192 * user_step
+LIMIT 16
 
 -- STORE_MEMBERS_DOUBLE
-UPDATE groups SET machine_step = 2 * machine_step WHERE number = ?1
+UPDATE groups
+SET machine_step = machine_step
+* CASE WHEN machines > 8192 * machine_step THEN 2 ELSE 1 END,
+user_step = user_step
+* CASE WHEN users > 8192 * user_step THEN 2 ELSE 1 END
+WHERE number = ?1
 
 -- STORE_MERGE_STEP
 UPDATE groups
-SET machine_step = (SELECT max(machine_step) FROM groups WHERE number IN (?1, ?2))
+SET machine_step = (SELECT max(machine_step) FROM groups WHERE number IN (?1, ?2)),
+user_step = (SELECT max(user_step) FROM groups WHERE number IN (?1, ?2))
 WHERE number = ?2
 
 -- STORE_MEMBERS_DROP
-DELETE FROM group_machines
+DELETE FROM group_members
 WHERE group_number = ?1
-AND machine & (SELECT machine_step - 1 FROM groups WHERE number = ?1) <> 0
+AND (SELECT group_members.member & (CASE group_members.kind WHEN 4 THEN g.machine_step ELSE g.user_step END - 1) FROM groups g WHERE g.number = ?1) <> 0
 
 -- STORE_MEMBERS_COUNT
 UPDATE groups
-SET machines = machine_step * (SELECT count(*) FROM group_machines
-    WHERE group_number = ?1)
+SET machines = machine_step * (SELECT count(*) FROM group_members
+    WHERE group_number = ?1 AND kind = 4),
+users = user_step * (SELECT count(*) FROM group_members
+    WHERE group_number = ?1 AND kind = 9)
 WHERE number = ?1
 
 -- STORE_MERGE_FORWARD
@@ -814,6 +825,37 @@ DELETE FROM tokens WHERE sum = ?1 RETURNING created
 
 -- STORE_TOKENS
 SELECT sum, name, scopes, project, expires, created, who FROM tokens ORDER BY name
+
+-- STORE_TICKET_KNOWN
+SELECT 1 FROM tickets
+WHERE url = ?1 AND (changed > ?3 OR (changed = ?3 AND sum = ?2))
+
+-- STORE_TICKET_NOTE
+INSERT INTO tickets(url, group_id, title, state, sum, changed)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT(url) DO UPDATE SET group_id = excluded.group_id, title = excluded.title,
+state = excluded.state, sum = excluded.sum, changed = excluded.changed
+
+-- STORE_TICKETS
+SELECT url, group_id, title, state, changed
+FROM tickets
+WHERE group_id = ?1 OR group_id IN (SELECT fingerprint FROM merged WHERE target = ?1)
+ORDER BY changed DESC, url LIMIT ?2
+
+-- STORE_SALT_ADD
+INSERT INTO user_salt(one, salt) VALUES(1, ?1) ON CONFLICT(one) DO NOTHING
+
+-- STORE_SALT
+SELECT salt FROM user_salt
+
+-- STORE_USER_FORGET
+DELETE FROM group_members
+WHERE kind = 9 AND member = text_hash(?1) AND group_number IN (SELECT number FROM groups WHERE ?2 = '' OR project = ?2)
+
+-- STORE_USER_FORGET_FACETS
+DELETE FROM facets
+WHERE kind = 9 AND kind >= 3 AND value = ?1
+AND group_number IN (SELECT number FROM groups WHERE ?2 = '' OR project = ?2)
 
 -- STORE_SEARCHES
 SELECT name, query, sort, who, time FROM saved_searches WHERE project = ?1 ORDER BY name
@@ -1674,6 +1716,7 @@ WITH hit AS (
                         {if last_seen}g.last_seen BETWEEN :number AND :high{end}
                         {if reports}g.count BETWEEN :number AND :high{end}
                         {if machines}g.machines BETWEEN :number AND :high{end}
+                        {if users}g.users BETWEEN :number AND :high{end}
                         {if status}g.status = :value{end}
                         {if any}1 = 1{end}
                         {if open}g.status IN ('open', 'regressed'){end}
@@ -1974,7 +2017,7 @@ AND (w.kind BETWEEN 11 AND 14
 )
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
-g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
+g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
 g.until_time, g.version, g.project, g.program, h.place AS place,
 {if counts_sort by_count}h.place{end}
 {if counts_sort !by_count}{if !narrowed}g.count{end}
@@ -2875,6 +2918,7 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                         {if last_seen}g.last_seen BETWEEN :number AND :high{end}
                         {if reports}g.count BETWEEN :number AND :high{end}
                         {if machines}g.machines BETWEEN :number AND :high{end}
+                        {if users}g.users BETWEEN :number AND :high{end}
                         {if status}g.status = :value{end}
                         {if any}1 = 1{end}
                         {if open}g.status IN ('open', 'regressed'){end}
@@ -3176,7 +3220,7 @@ AND (w.kind BETWEEN 11 AND 14
 -- STORE_FIND_GROUP
 SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
-g.machines, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
+g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
 g.until_time, g.version, g.project, g.program, g.last_seen AS place, g.count AS filtered,
 g.machines AS filtered_machines, 0 AS cut, 1 AS found
 FROM groups g
@@ -3217,6 +3261,7 @@ WHERE 1 = 1
                 {if last_seen}g.last_seen BETWEEN :number AND :high{end}
                 {if reports}g.count BETWEEN :number AND :high{end}
                 {if machines}g.machines BETWEEN :number AND :high{end}
+                {if users}g.users BETWEEN :number AND :high{end}
                 {if status}g.status = :value{end}
                 {if any}1 = 1{end}
                 {if open}g.status IN ('open', 'regressed'){end}
@@ -3370,6 +3415,7 @@ WHERE 1 = 1
                 {if last_seen}g.last_seen BETWEEN :number AND :high{end}
                 {if reports}g.count BETWEEN :number AND :high{end}
                 {if machines}g.machines BETWEEN :number AND :high{end}
+                {if users}g.users BETWEEN :number AND :high{end}
                 {if status}g.status = :value{end}
                 {if any}1 = 1{end}
                 {if open}g.status IN ('open', 'regressed'){end}
@@ -3512,6 +3558,7 @@ WHERE 1 = 1
                 {if last_seen}g.last_seen BETWEEN :number AND :high{end}
                 {if reports}g.count BETWEEN :number AND :high{end}
                 {if machines}g.machines BETWEEN :number AND :high{end}
+                {if users}g.users BETWEEN :number AND :high{end}
                 {if status}g.status = :value{end}
                 {if any}1 = 1{end}
                 {if open}g.status IN ('open', 'regressed'){end}
