@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# new_names.py BUILD [RUNS [LIBRARY...]]: what the name and line of an address costs that the
+# backtrace_names.py BUILD [RUNS [LIBRARY...]]: what the name and line of an address costs that the
 # Backtrace API has not looked up before, and of one that it has: medians over 1,000 random
 # addresses of the code of python3, libstdc++, libLLVM and each LIBRARY, with and without a
 # symbol cache, where they have debug information: Debian 12 has python3.11-dbg and, with
 # libjvm.so as a LIBRARY, openjdk-17-dbg, debian-debug has libllvm14-dbgsym, and
-# libstdc++6-12-dbg has another libstdc++, for LD_LIBRARY_PATH. Medians of RUNS runs. What is not installed is skipped.
+# libstdc++6-12-dbg has another libstdc++, for LD_LIBRARY_PATH. Medians of RUNS runs. What is
+# not installed is skipped.
 
 import ctypes
 import os
@@ -58,7 +59,7 @@ def code_of(pid, name):
 def measure(build, pid, ranges, options):
     chosen = random.Random(symbolize.SEED)
     addresses = [chosen.randrange(*chosen.choice(ranges)) for _ in range(COUNT)]
-    said = subprocess.run([os.path.join(build, "bench", "new_names"), str(pid), str(options)],
+    said = subprocess.run([os.path.join(build, "bench", "backtrace_names"), str(pid), str(options)],
                           input="".join(f"{a:x}\n" for a in addresses), stdout=subprocess.PIPE,
                           text=True, check=True).stdout
     return [float(value) for value in said.split()]
