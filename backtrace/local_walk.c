@@ -2,6 +2,7 @@
 #include "backtrace/local_walk.h"
 
 #include "backtrace/code_return.h"
+#include "unwind/guess_step.h"
 #include "unwind/row_step.h"
 #include "unwind/unwind.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind/unwind.h"
+#include "unwind/guess_step.h"
 
 #include "support/fake_memory.h"
 #include "support/test.h"
