@@ -247,20 +247,25 @@ static bool reports_kills(const struct session *session)
 }
 
 // preload_library puts the library before what is already preloaded, and after the
-// runtime of a sanitizer, which must come first.
-static int preload_library(const char *runtime, const struct settings *settings)
+// runtime of a sanitizer, which must come first. False: that failed, and a line says
+// so.
+static bool preload_library(const char *runtime, const struct settings *settings)
 {
     char library[PATH_MAX];
     char path[PATH_MAX];
     struct text CH_CLEANUP(text_deinit) value = { 0 };
     const char *others = getenv("LD_PRELOAD");
-    if (!installed_library(library))
-        return command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
-    if (preload_path_make(library, path) != CH_OK)
-        return command_fail(
+    if (!installed_library(library)) {
+        (void)command_fail("cannot find " CRASHHOOK_SONAME " beside this program");
+        return false;
+    }
+    if (preload_path_make(library, path) != CH_OK) {
+        (void)command_fail(
             "cannot preload '%s': LD_PRELOAD takes no path with a space or "
             "a colon, and neither /tmp nor /var/tmp takes a link to it",
             library);
+        return false;
+    }
     if (runtime[0] != 0)
         text_appendf(&value, "%s:", runtime);
     text_append_string(&value, path);
@@ -273,9 +278,10 @@ static int preload_library(const char *runtime, const struct settings *settings)
     }
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
-    if (!text_ok(&value) || setenv("LD_PRELOAD", value.bytes, 1) != 0)
-        return command_fail("cannot set LD_PRELOAD: %s", strerror(errno));
-    return COMMAND_DONE;
+    if (text_ok(&value) && setenv("LD_PRELOAD", value.bytes, 1) == 0)
+        return true;
+    (void)command_fail("cannot set LD_PRELOAD: %s", strerror(errno));
+    return false;
 }
 
 // is_library returns true if a word of LD_PRELOAD, length bytes long, is our handler.
@@ -326,6 +332,14 @@ static char **tracer_environment(void)
     return out;
 }
 
+// run_without runs the program although it cannot be watched, after a line that has
+// said why.
+static int run_without(const char **arguments)
+{
+    (void)command_fail("'%s' runs without being watched", arguments[0]);
+    return run_unwatched(arguments);
+}
+
 // find_tracer writes the path of an agent that other users cannot change. False: there
 // is none, and a line says so.
 static bool find_tracer(char agent[static PATH_MAX])
@@ -354,11 +368,13 @@ static int run_by_trace(const struct options *options, struct session *session)
     char agent[PATH_MAX];
     if (options_given(options, "stderr-tail"))
         (void)command_fail("standard error of a traced program is not kept");
+    // The tracer would be a process of the children's namespace.
+    if (run_has_apart_children())
+        (void)command_fail("cannot trace a program whose children get a PID namespace "
+                           "of their own");
     char **kept = tracer_environment();
-    if (!find_tracer(agent))
-        return COMMAND_FAILED;
-    if (kept == NULL)
-        return command_fail("cannot start the tracer: %s", strerror(errno));
+    if (kept == NULL || run_has_apart_children() || !find_tracer(agent))
+        return run_without(options->arguments);
     forget_preload(SETTINGS_TRACED, "yes");
     // The program takes the place of this process, so this is the last moment.
     run_check_spool(session, true);
@@ -392,6 +408,20 @@ static void warn_of_sanitizer(const struct program *program, const char *command
             command);
 }
 
+// run_with_library runs the program with the handler preloaded, or unwatched where that
+// cannot be.
+static int run_with_library(const struct options *options, struct session *session,
+                            const struct program *program)
+{
+    bool kills = reports_kills(session);
+    bool keep_stderr = options_given(options, "stderr-tail");
+    if (!preload_library(program->runtime, &session->settings))
+        return run_without(options->arguments);
+    if (!keep_stderr && run_is_bound())
+        return run_in_place(options->arguments, session, kills);
+    return run_preloaded(options->arguments, session, kills, keep_stderr);
+}
+
 static int run_by_auto(const struct options *options, struct session *session)
 {
     struct program program;
@@ -413,11 +443,7 @@ static int run_by_auto(const struct options *options, struct session *session)
             options->arguments[0]);
         return run_unwatched(options->arguments);
     }
-    int result = preload_library(program.runtime, &session->settings);
-    return result == COMMAND_DONE
-               ? run_preloaded(options->arguments, session, reports_kills(session),
-                               options_given(options, "stderr-tail"))
-               : result;
+    return run_with_library(options, session, &program);
 }
 
 static int run_by_preload(const struct options *options, struct session *session)
@@ -430,11 +456,7 @@ static int run_by_preload(const struct options *options, struct session *session
                            options->arguments[0]);
         return run_unwatched(options->arguments);
     }
-    int result = preload_library(program.runtime, &session->settings);
-    return result == COMMAND_DONE
-               ? run_preloaded(options->arguments, session, reports_kills(session),
-                               options_given(options, "stderr-tail"))
-               : result;
+    return run_with_library(options, session, &program);
 }
 
 static int run_run(const struct options *options)

@@ -332,6 +332,7 @@ static void exec_program(const char **arguments, const struct wrapped *program,
     // Our parent may have died before the call above.
     if (getppid() != parent)
         _exit(RUN_NO_COMMAND);
+    run_rename(parent);
     if (program->tail.program_fd >= 0)
         (void)dup2(program->tail.program_fd, STDERR_FILENO);
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &program->mask, NULL, 8);
@@ -377,12 +378,26 @@ static bool is_group_wide(const struct wrapped *program, int number,
     return terminal && info->si_code == SI_KERNEL && getpgid(program->pid) == getpgrp();
 }
 
+// pass_on_to_parent takes a signal that the program sent. One by which programs tell
+// their parent something is for ours; others, such as SIGTERM, are mostly sent to the
+// group that we are in.
+static void pass_on_to_parent(int number)
+{
+    enum { FIRST_REAL_TIME = 34 };
+    if (number == SIGUSR1 || number == SIGUSR2 || number >= FIRST_REAL_TIME)
+        (void)kill(getppid(), number);
+}
+
 // pass_on_to_program sends the program a signal that we received, with its value.
 static void pass_on_to_program(struct wrapped *program, int number, siginfo_t *info)
 {
     supervisor_note(&program->supervisor, number, info);
     if (is_group_wide(program, number, info) || info->si_pid == getpid())
         return;
+    if (info->si_pid == program->pid && info->si_code <= 0) {
+        pass_on_to_parent(number);
+        return;
+    }
     if (info->si_code >= 0 || info->si_code == SI_TKILL ||
         syscall(SYS_rt_sigqueueinfo, program->pid, number, info) != 0)
         (void)kill(program->pid, number);
@@ -531,12 +546,6 @@ static int end_as(int status)
     return 128 + WTERMSIG(status);
 }
 
-int run_failed(const char *command, int error)
-{
-    (void)command_fail("cannot run '%s': %s", command, strerror(error));
-    return error == ENOENT ? RUN_NO_COMMAND : RUN_NO_PERMISSION;
-}
-
 // tell_cut_off says that the program crashed, although it did not end by that.
 static void tell_cut_off(const char *program, int status)
 {
@@ -625,6 +634,27 @@ static void report_end_aside(struct wrapped *program, struct session *session,
         continue;
 }
 
+// run_instead becomes the program, where no other process can.
+static int run_instead(struct wrapped *program, const char **arguments)
+{
+    (void)command_fail("cannot start a process for '%s': %s; it takes the place of "
+                       "this one, and no kill of it is reported",
+                       arguments[0], strerror(errno));
+    (void)sigaction(SIGCHLD, &program->child_action, NULL);
+    mask_signals(*(const uint64_t *)&program->mask, NULL);
+    return run_unwatched(arguments);
+}
+
+int run_in_place(const char **arguments, const struct session *session, bool kills)
+{
+    // Of children that are in another namespace, the first one is its init process.
+    if (!run_has_apart_children()) {
+        run_check_spool(session, true);
+        (void)setenv("CRASHHOOK_KILLS", kills ? "yes" : "no", 0);
+    }
+    return run_unwatched(arguments);
+}
+
 int run_preloaded(const char **arguments, struct session *session, bool kills,
                   bool keep_stderr)
 {
@@ -639,7 +669,7 @@ int run_preloaded(const char **arguments, struct session *session, bool kills,
     if (kills)
         liveness_create(&program.supervisor.live);
     if (start_program(arguments, &program, keep_stderr) != CH_OK)
-        return command_fail("cannot start '%s': %s", arguments[0], strerror(errno));
+        return run_instead(&program, arguments);
     // From then on the process is the program.
     bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
     supervisor_begin(&program.supervisor, session, program.pid, arguments);

@@ -18,6 +18,17 @@ enum run_way {
 // run_way_of is how `--via auto` watches program.
 enum run_way run_way_of(const struct program *program);
 
+// run_is_bound returns true if the program has to be this process itself. Something is
+// set that exec keeps and fork does not: variables of systemd's that name this process
+// or let it alone speak for the service, a signal at the end of its parent, a timer, a
+// scheduling policy that ends with a fork, or another PID namespace for children
+// (run_has_apart_children).
+bool run_is_bound(void);
+bool run_has_apart_children(void);
+
+// run_rename makes the variables that name process from, our parent, name this one.
+void run_rename(pid_t from);
+
 // run_failed reports why command could not be executed, and returns the status that a
 // shell would.
 int run_failed(const char *command, int error);
@@ -28,6 +39,11 @@ int run_failed(const char *command, int error);
 // of its standard error is kept (run_preload.c).
 int run_preloaded(const char **arguments, struct session *session, bool kills,
                   bool keep_stderr);
+
+// run_in_place becomes the program, with the handler preloaded. kills: an agent that
+// the handler starts reports one by SIGKILL. It returns only if the program cannot be
+// executed.
+int run_in_place(const char **arguments, const struct session *session, bool kills);
 
 // run_check_spool has another process open the spool and print what is wrong with it:
 // the agent could report that to nobody. traced: the start of a program waits for that,

@@ -88,12 +88,6 @@ static int attach_tracer(const char *agent, char **kept)
     return error;
 }
 
-int run_unwatched(const char **arguments)
-{
-    (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
-    return run_failed(arguments[0], errno);
-}
-
 int run_traced(const char *agent, const char **arguments, char **kept)
 {
     char why[REFUSAL_MAX] = "the tracer did not start";

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <linux/capability.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "agent/trace/trace.h"
 #include "cli/run/run_program.h"
+#include "cli/session/command.h"
 #include "cli/session/installed.h"
 
 // gains_nothing_from_exec returns true if exec can take nothing from a traced program:
@@ -42,4 +51,83 @@ enum run_way run_way_of(const struct program *program)
     default:
         return RUN_WAY_TRACE;
     }
+}
+
+bool run_has_apart_children(void)
+{
+    static const char link[] = "/proc/self/ns/pid_for_children";
+    char ours[64];
+    char theirs[64];
+    struct stat status;
+    ssize_t size = readlink("/proc/self/ns/pid", ours, sizeof(ours));
+    if (size <= 0)
+        return false;
+    // A namespace without a process is not named yet.
+    if (readlink(link, theirs, sizeof(theirs)) <= 0)
+        return lstat(link, &status) == 0;
+    return memcmp(ours, theirs, (size_t)size) != 0;
+}
+
+// Variables by which systemd names the process that sockets, or a watchdog, are for.
+static const char *const process_variables[] = { "LISTEN_PID", "WATCHDOG_PID" };
+enum { PROCESS_VARIABLES = sizeof(process_variables) / sizeof(process_variables[0]) };
+
+static bool names_process(const char *variable, pid_t pid)
+{
+    const char *value = getenv(variable);
+    return value != NULL && strtol(value, NULL, 10) == pid;
+}
+
+void run_rename(pid_t from)
+{
+    char number[16];
+    (void)snprintf(number, sizeof(number), "%d", getpid());
+    for (size_t i = 0; i < PROCESS_VARIABLES; i++) {
+        if (names_process(process_variables[i], from))
+            (void)setenv(process_variables[i], number, 1);
+    }
+}
+
+// speaks_for_service returns true if systemd started this process and hears what it
+// says of the service, by default from it alone.
+static bool speaks_for_service(void)
+{
+    return getenv("NOTIFY_SOCKET") != NULL &&
+           (names_process("SYSTEMD_EXEC_PID", getpid()) || getppid() == 1);
+}
+
+// has_alarm returns true if a timer runs that is to signal the program.
+static bool has_alarm(void)
+{
+    struct itimerval timer = { .it_value = { 0 } };
+    bool runs = false;
+    for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++)
+        runs = runs || (getitimer(which, &timer) == 0 &&
+                        (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0));
+    return runs;
+}
+
+bool run_is_bound(void)
+{
+    const int policy = sched_getscheduler(0);
+    int parent_ends = 0;
+    bool named = false;
+    (void)prctl(PR_GET_PDEATHSIG, &parent_ends);
+    for (size_t i = 0; i < PROCESS_VARIABLES; i++)
+        named = named || names_process(process_variables[i], getpid());
+    return named || speaks_for_service() || parent_ends != 0 || has_alarm() ||
+           (policy >= 0 && (policy & SCHED_RESET_ON_FORK) != 0) ||
+           run_has_apart_children();
+}
+
+int run_failed(const char *command, int error)
+{
+    (void)command_fail("cannot run '%s': %s", command, strerror(error));
+    return error == ENOENT ? RUN_NO_COMMAND : RUN_NO_PERMISSION;
+}
+
+int run_unwatched(const char **arguments)
+{
+    (void)execvp(arguments[0], (char **)(uintptr_t)arguments);
+    return run_failed(arguments[0], errno);
 }

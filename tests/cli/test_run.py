@@ -5,6 +5,7 @@
 import ctypes
 import os
 import pty
+import resource
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,9 @@ import cli_scene
 from cli_scene import CRASHHOOK, Scene
 
 sys.path.insert(0, os.path.join(cli_scene.SOURCE, "tests", "support"))
-from place import needs_mounts
+from place import needs_mounts, refusal
+
+NOBODY = 65534
 
 # Holds a report's lock in the background, as an agent does, for some seconds.
 HOLD = """
@@ -187,8 +190,141 @@ class Run(unittest.TestCase):
             self.installation(os.path.join(folder, "a b"))
             done = subprocess.run(["unshare", "--mount", "sh", "-c", script, folder],
                                   text=True, check=False, stderr=subprocess.PIPE)
-            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.returncode, 0)
             self.assertIn("neither /tmp nor /var/tmp takes a link", done.stderr)
+            self.assertIn("'true' runs without being watched", done.stderr)
+
+    @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
+    def test_without_the_library_or_the_agent_the_program_runs_unwatched(self):
+        with Scene() as scene:
+            command = self.installation(os.path.join(scene.folder, "product"))
+            for way, part in (("preload", "lib/libcrashhook.so.1"),
+                              ("trace", "libexec/crashhook/crashhook-agent")):
+                os.unlink(os.path.join(scene.folder, "product", part))
+                done = subprocess.run([command, "run", "--via", way, "--", "sh", "-c", "exit 4"],
+                                      text=True, check=False, env=scene.environment({}),
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual(done.returncode, 4)
+                self.assertRegex(done.stderr, r"\Acrashhook: cannot find \S+ beside this program\n"
+                                 r"crashhook: 'sh' runs without being watched\n\Z")
+
+    def in_its_place(self, scene, before, script, *options):
+        """What a script says that is run with the number of the process that was to run it;
+        before are the first words of a shell's command line."""
+        done = subprocess.run(
+            ["sh", "-c", f'{before} exec "$0" "$@"', CRASHHOOK, "run", *options, "--", "sh", "-c",
+             script], text=True, check=False, env=scene.environment({}), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_a_program_that_systemd_names_is_the_process_that_it_names(self):
+        names = "echo $LISTEN_PID $WATCHDOG_PID $$"
+        with Scene() as scene:
+            before = "LISTEN_PID=$$ WATCHDOG_PID=$$"
+            for options in ((), ("--stderr-tail",), ("--via", "trace")):
+                said = self.in_its_place(scene, before, names, *options)
+                self.assertEqual(len(set(said)), 1, (options, said))
+            # Those of another process, in a shell that a service has started, are not.
+            said = self.in_its_place(scene, "LISTEN_PID=1 WATCHDOG_PID=1", names)
+            self.assertEqual(said[:2], ["1", "1"])
+            # systemd hears what this process says of the service.
+            said = self.in_its_place(scene, "echo $$; NOTIFY_SOCKET=/none SYSTEMD_EXEC_PID=$$",
+                                     "echo $$")
+            self.assertEqual(len(set(said)), 1, said)
+
+    @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
+    def test_a_program_in_the_place_of_its_run_is_reported(self):
+        with Scene() as scene:
+            before = "LISTEN_PID=$$"
+            self.in_its_place(scene, before, "kill -SEGV $$")
+            self.in_its_place(scene, before, "kill -KILL $$")
+            deadline = time.monotonic() + 30
+            kinds = set()
+            while kinds != {"SIGSEGV", "SIGKILL"} and time.monotonic() < deadline:
+                kinds = {scene.report(name[:-5])["crash"]["name"]
+                         for name in os.listdir(scene.spool) if name.endswith(".json")}
+            self.assertEqual(kinds, {"SIGSEGV", "SIGKILL"})
+
+    def test_a_scheduling_policy_that_ends_with_a_fork_is_the_programs(self):
+        chrt = ["chrt", "--reset-on-fork", "--fifo", "1"]
+        if refusal(*chrt, "true"):
+            self.skipTest("no real-time priority may be set")
+        for way in ("preload", "trace"):
+            with Scene() as scene:
+                done = subprocess.run(
+                    [*chrt, CRASHHOOK, "run", "--via", way, "--", "sh", "-c", "chrt -p $$"],
+                    text=True, check=False, env=scene.environment({}), stdout=subprocess.PIPE)
+                self.assertIn("SCHED_FIFO|SCHED_RESET_ON_FORK", done.stdout, way)
+
+    def test_a_timer_and_a_signal_at_the_end_of_its_parent_are_the_programs(self):
+        script = ("import ctypes, signal; number = ctypes.c_int(); "
+                  "ctypes.CDLL(None).prctl(2, ctypes.byref(number)); "
+                  "print(number.value, signal.getitimer(signal.ITIMER_REAL)[0] > 0)")
+        for set_up, said in ((lambda: ctypes.CDLL(None).prctl(1, 10), "10 False\n"),
+                             (lambda: signal.alarm(600), "0 True\n")):
+            with Scene() as scene:
+                done = subprocess.run([CRASHHOOK, "run", "--via", "preload", "--", sys.executable,
+                                       "-c", script], text=True, check=False, stdout=subprocess.PIPE,
+                                      env=scene.environment({}), preexec_fn=set_up)
+                self.assertEqual((done.returncode, done.stdout), (0, said))
+
+    @needs_mounts
+    def test_a_namespace_for_children_is_left_to_the_programs_own(self):
+        script = ("import os\n"
+                  "if os.fork() == 0: os._exit(os.getpid())\n"
+                  "print(os.wait()[1] >> 8)\n")
+        for way in ("preload", "trace"):
+            with Scene() as scene:
+                done = subprocess.run(
+                    ["unshare", "--pid", CRASHHOOK, "run", "--via", way, "--", sys.executable,
+                     "-c", script], text=True, check=False, env=scene.environment({}),
+                    stdout=subprocess.PIPE)
+                self.assertEqual((done.returncode, done.stdout), (0, "1\n"), way)
+
+    def test_a_program_runs_where_no_process_can_be_started(self):
+        def start_none():
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setresgid(NOBODY, NOBODY, NOBODY)
+                os.setresuid(NOBODY, NOBODY, NOBODY)
+            resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+        script = ("import os, signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []), "
+                  "signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL)")
+        for way in ("preload", "trace"):
+            with self.subTest(way), Scene() as scene:
+                scene.admit_everybody()
+                done = subprocess.run(
+                    [scene.command, "run", "--via", way, "--", "/usr/bin/python3", "-c", script],
+                    text=True, check=False, env=scene.environment({}), cwd="/",
+                    preexec_fn=start_none, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual((done.returncode, done.stdout), (0, "set() True\n"), done.stderr)
+
+    def test_what_the_program_sends_its_parent_is_not_sent_back(self):
+        received = []
+        before = signal.signal(signal.SIGUSR1, lambda *_: received.append(1))
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        with Scene() as scene:
+            done = scene.run("run", "--", "sh", "-c", "kill -USR1 $PPID; sleep 0.1; echo alive")
+            self.assertEqual((done.returncode, done.stdout), (0, "alive\n"))
+            self.assertEqual(received, [1])
+
+    def test_a_signal_to_the_programs_group_reaches_it_once(self):
+        # The interpreter writes a byte for each signal, whenever it calls the handler.
+        script = ("import os, signal, time\n"
+                  "read, write = os.pipe()\n"
+                  "os.set_blocking(write, False)\n"
+                  "signal.set_wakeup_fd(write)\n"
+                  "signal.signal(signal.SIGTERM, lambda *_: None)\n"
+                  "os.kill(0, signal.SIGTERM)\n"
+                  "time.sleep(0.1)\n"
+                  "os._exit(100 + len(os.read(read, 9)))\n")
+        with Scene() as scene:
+            done = subprocess.run([CRASHHOOK, "run", "--via", "preload", "--", sys.executable,
+                                   "-c", script], check=False, env=scene.environment({}),
+                                  start_new_session=True)
+            self.assertEqual(done.returncode, 101)
 
     def test_signals_sent_to_it_reach_the_program(self):
         with Scene() as scene:
