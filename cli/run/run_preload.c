@@ -591,7 +591,7 @@ static void end_in_spool(struct wrapped *program, struct session *session,
     await_reports(session, since_ms);
     bool cut_off = supervisor_find_cut_off(supervisor);
     if (usable)
-        crash_records_take(session);
+        crash_records_take_for_program(session);
     bool loaded = supervisor->live.fd < 0 || liveness_is_filled(&supervisor->live);
     supervisor->unreported =
         unreported_tell(session, name, program->status, loaded, since_ms);

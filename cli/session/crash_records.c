@@ -469,23 +469,36 @@ enum ch_status crash_record_make(const struct session *session, int fd, const ch
     return status;
 }
 
-void crash_records_take(const struct session *session)
+static void take_all(const struct session *session, struct other_records *out_others)
 {
     struct spool spool = { .folder_fd = -1 };
-    struct other_records others = { .count = 0 };
-    struct taking taking = { .others = &others, .session = session, .spool = &spool };
+    struct taking taking = { .others = out_others,
+                             .session = session,
+                             .spool = &spool };
     // A spool of another user is only read.
     if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
         return;
     if (!spool.drop) // there only root could list them
         (void)!spool_take_records(&spool, take_record, &taking);
+    spool_close(&spool);
+}
+
+void crash_records_take_for_program(const struct session *session)
+{
+    struct other_records others = { .count = 0 };
+    take_all(session, &others);
+}
+
+void crash_records_take(const struct session *session)
+{
+    struct other_records others = { .count = 0 };
+    take_all(session, &others);
     if (others.count != 0)
         (void)command_fail(
             "records in '%s' are of another version of crashhook or another"
             " processor (%zu, such as '%s'): that version's 'crashhook"
             " list' makes reports of them",
             session->spool_path, others.count, others.first);
-    spool_close(&spool);
 }
 
 void crash_records_killed(const struct session *session,

@@ -13,6 +13,10 @@
 // malformed is reported on stderr and deleted.
 void crash_records_take(const struct session *session);
 
+// crash_records_take_for_program does so after a program has ended, whose caller reads
+// the same stderr: records of another version, which stay, are not told of.
+void crash_records_take_for_program(const struct session *session);
+
 // crash_records_killed makes the report of a process that its supervisor saw being
 // killed, from its liveness record or, where the program has filled none, from what the
 // supervisor knows. It takes the contents of process.

@@ -225,6 +225,9 @@ class Record(unittest.TestCase):
             self.assertRegex(listed.stderr, r"\Acrashhook: records in '.*' are of another"
                              r" version .*\(3, such as 'crash-0000.*\n\Z")
             self.assertEqual(len(records(scene)), 3)
+            # A program that has nothing to do with them says what it says alone.
+            done = scene.command("run", "--via", "preload", "--", "true")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_a_library_and_an_agent_of_two_versions_leave_a_record_and_a_line(self):
         with Scene() as scene:
