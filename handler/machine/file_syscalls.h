@@ -21,6 +21,12 @@ static inline size_t sys_length(const char *text)
     return length;
 }
 
+// sys_exists returns true if the file is there.
+static inline bool sys_exists(const char *path)
+{
+    return machine_call3(SYS_faccessat, AT_FDCWD, (long)path, 0 /* F_OK */) == 0;
+}
+
 // sys_executes returns true if the file may be executed by the real user.
 static inline bool sys_executes(const char *path)
 {

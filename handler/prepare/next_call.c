@@ -131,6 +131,12 @@ static const struct link_map *own_image(void)
     return found;
 }
 
+const char *next_call_library(void)
+{
+    const struct link_map *image = own_image();
+    return image != NULL ? image->l_name : NULL;
+}
+
 void *next_symbol(const char *name)
 {
     const struct link_map *image = own_image();

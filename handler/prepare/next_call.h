@@ -18,6 +18,10 @@ void next_call_find(void);
 // another library may wrap it, and then it looks from there. NULL: there is none.
 void *next_symbol(const char *name);
 
+// next_call_library is the path from which the loader has this library. NULL: it is
+// part of the program.
+const char *next_call_library(void);
+
 // next_libc_sigaction is libc's sigaction, by a name that nobody interposes.
 int next_libc_sigaction(int signal, const struct sigaction *action,
                         struct sigaction *old);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// chroot and setns, interposed before libc's by the shared library: the loader of a
+// program that is then executed prints an error for each library of LD_PRELOAD that it
+// does not find.
+#include "handler/interpose/preload_calls.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/machine/file_syscalls.h"
+#include "handler/prepare/next_call.h"
+
+typedef int chroot_fn(const char *);
+typedef int setns_fn(int, int);
+
+static const char preload[] = "LD_PRELOAD=";
+
+// is_own_library returns true if the word is a library in the folder of ours.
+static bool is_own_library(const char *word, size_t length, const char *library)
+{
+    static const char name[] = "libcrashhook";
+    size_t folder = (size_t)(strrchr(library, '/') + 1 - library);
+    return length > folder + sizeof(name) - 1 && memcmp(word, library, folder) == 0 &&
+           memcmp(word + folder, name, sizeof(name) - 1) == 0;
+}
+
+// cut_ours takes ours out of the words, in place. It returns what is left of them.
+static size_t cut_ours(char *words, const char *library)
+{
+    char *to = words;
+    for (const char *at = words; *at != 0;) {
+        size_t length = 0;
+        while (at[length] != 0 && at[length] != ' ' && at[length] != ':')
+            length++;
+        size_t whole = length + (at[length] != 0);
+        bool stays = !is_own_library(at, length, library);
+        for (; whole != 0; whole--, at++) {
+            if (stays)
+                *to++ = *at;
+        }
+    }
+    *to = 0;
+    return (size_t)(to - words);
+}
+
+void preload_leave_out(void)
+{
+    const char *library = next_call_library();
+    char **entry = environ;
+    if (library == NULL || library[0] != '/')
+        return;
+    while (entry != NULL && *entry != NULL &&
+           strncmp(*entry, preload, sizeof(preload) - 1) != 0)
+        entry++;
+    if (entry != NULL && *entry != NULL &&
+        cut_ours(*entry + sizeof(preload) - 1, library) == 0) {
+        for (; *entry != NULL; entry++)
+            entry[0] = entry[1];
+    }
+}
+
+void preload_root_changed(void)
+{
+    const char *library = next_call_library();
+    if (library != NULL && !sys_exists(library))
+        preload_leave_out();
+}
+
+CRASHHOOK_API int chroot(const char *path)
+{
+    static chroot_fn *found;
+    if (found == NULL)
+        found = (chroot_fn *)next_symbol("chroot");
+    int result = found(path);
+    if (result == 0)
+        preload_root_changed();
+    return result;
+}
+
+CRASHHOOK_API int setns(int fd, int kind)
+{
+    static setns_fn *found;
+    if (found == NULL)
+        found = (setns_fn *)next_symbol("setns");
+    int result = found(fd, kind);
+    if (result == 0)
+        preload_root_changed();
+    return result;
+}

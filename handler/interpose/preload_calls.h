@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LD_PRELOAD for the programs that this one executes: our libraries are cut out of it,
+// in place, where they would do harm.
+#pragma once
+#pragma GCC visibility push(hidden)
+
+// preload_leave_out cuts them out.
+void preload_leave_out(void);
+
+// preload_root_changed does so where they are not to be found any more, because the
+// process has got another root.
+void preload_root_changed(void);
+
+#pragma GCC visibility pop
