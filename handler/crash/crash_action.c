@@ -12,6 +12,7 @@
 
 #include <linux/errno.h>
 
+#include "handler/crash/crash_filter.h"
 #include "handler/machine/syscalls.h"
 
 #include "handler/machine/poison.h"
@@ -137,7 +138,8 @@ bool crash_action_is_there(int signal, const struct crash_action *action)
 void crash_action_look_again(void)
 {
     struct crash_action action;
-    for (int signal = 1; signal < SIGNALS_END; signal++) {
+    bool may_look = crash_may_call(CRASH_CALLS_MASK | CRASH_CALLS_MAP);
+    for (int signal = 1; signal < SIGNALS_END && may_look; signal++) {
         crash_action_read(signal, &action);
         if (crash_action_calls(&action))
             store(&found[signal], code_is_mapped(action.handler) ? action.handler : 0);

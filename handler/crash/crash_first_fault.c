@@ -12,6 +12,7 @@
 
 #include <linux/errno.h>
 
+#include "handler/crash/crash_filter.h"
 #include "handler/machine/machine.h"
 #include "handler/machine/machine_context.h"
 #include "handler/machine/syscalls.h"
@@ -124,7 +125,7 @@ struct fault_note *crash_fault_open(struct crash_asked *asked)
         note = fault_note_find(thread, true);
     if (note == NULL)
         return NULL;
-    if (crash_process != NULL && *crash_process == 0)
+    if (crash_process != NULL && *crash_process == 0 && crash_may_call(CRASH_CALLS_PID))
         *crash_process = sys_getpid();
     __atomic_store_n(&noted, true, __ATOMIC_RELAXED);
     note->context = context;

@@ -6,12 +6,15 @@
 // before the handler runs: a SIGSYS may be the program's answer to any call.
 #include "handler/crash/crash.h"
 
+#include "handler/crash/crash_filter.h"
 #include "handler/machine/machine.h"
 #include "handler/machine/machine_context.h"
 #include "handler/machine/syscalls.h"
 #include "shared/context_page.h"
 
 #include "handler/machine/poison.h"
+
+uint32_t crash_refused_calls;
 
 _Static_assert(offsetof(struct context_liveness, ended) == 0, "the state points to it");
 
@@ -24,7 +27,8 @@ static void note_end(const siginfo_t *info)
     if (liveness == NULL)
         return;
     liveness->told_by = info->si_pid != 0 ? info->si_pid : LIVENESS_ASKED_OUTSIDE;
-    liveness->told_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+    if (crash_may_call(CRASH_CALLS_CLOCK))
+        liveness->told_realtime_ns = sys_clock_ns(CLOCK_REALTIME);
     liveness->told_signal = SIGTERM;
 }
 

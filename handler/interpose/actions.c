@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "handler/crash/crash.h"
+#include "handler/crash/crash_filter.h"
 #include "handler/machine/file_syscalls.h"
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/next_call.h"
@@ -248,7 +249,7 @@ static void map_process(void)
 {
     enum { WIPE_ON_FORK = 18 }; // MADV_WIPEONFORK, Linux 4.14
     size_t bytes = getauxval(AT_PAGESZ);
-    if (crash_process != NULL)
+    if (crash_process != NULL || !crash_may_call(CRASH_CALLS_MAP | CRASH_CALLS_PID))
         return;
     void *page =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -355,7 +356,7 @@ static bool abort_unblocks(void)
 // so must we.
 static bool is_shared(void)
 {
-    if (crash_process == NULL)
+    if (crash_process == NULL || !crash_may_call(CRASH_CALLS_PID))
         return false;
     if (*crash_process == 0)
         *crash_process = getpid();
@@ -492,6 +493,8 @@ __attribute__((noinline)) static bool action_is_taken(int signal)
 void actions_take_back(void)
 {
     static uint32_t turn;
+    if (!crash_may_call(CRASH_CALLS_ACTION))
+        return;
     uint32_t other = __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % SIGNALS_END;
     // Another thread's crash may have set the default action, to die by it.
     if ((!action_is_taken(SIGSEGV) && !action_is_taken((int)other)) || is_shared() ||

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "handler/crash/crash.h"
+#include "handler/crash/crash_filter.h"
 #include "handler/machine/file_syscalls.h"
 #include "handler/machine/machine.h"
 #include "handler/machine/syscalls.h"
@@ -28,9 +29,17 @@ void starts_begin(void)
     memcpy(&context->session, random, sizeof(context->session));
 }
 
+// is_still returns true if this is that process. Children of fork have no record; where
+// a filter refuses the question, there are no others.
+static bool is_still(pid_t process)
+{
+    return process != 0 &&
+           (!crash_may_call(CRASH_CALLS_PID) || process == sys_getpid());
+}
+
 void starts_end(void)
 {
-    if (counted != 0 && counted == sys_getpid())
+    if (context_current != NULL && is_still(counted))
         context_current->liveness.session_ended = 1;
 }
 
@@ -60,12 +69,17 @@ static uint64_t read_start(void)
 }
 
 // leave_to_parent gives a forked child a context page of its own, without a liveness
-// record: most children execute another program at once.
+// record: most children execute another program at once. Where a filter refuses that,
+// the child has none.
 static void leave_to_parent(void)
 {
-    void *own = mmap(NULL, record_bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     crash_state.ended = NULL;
+    void *own = MAP_FAILED;
+    if (crash_may_call(CRASH_CALLS_MAP))
+        own = mmap(NULL, record_bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else
+        context_current = NULL;
     if (own == MAP_FAILED)
         return;
     memcpy(own, record_page, sizeof(*record_page));
@@ -154,7 +168,7 @@ void liveness_record_end(void)
 {
     crash_claim_await();
     starts_end();
-    if (crash_state.ended != NULL && record_process == sys_getpid())
+    if (crash_state.ended != NULL && is_still(record_process))
         *crash_state.ended = LIVENESS_ENDED;
 }
 

@@ -13,6 +13,7 @@
 
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
+#include "handler/crash/crash_filter.h"
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/next_call.h"
 
@@ -139,8 +140,10 @@ static void *map_stacks(size_t count)
 
 void *threads_stack_create(void)
 {
-    void *stack = take_spare_stack();
     uint8_t now = __atomic_load_n(&doublings, __ATOMIC_RELAXED);
+    if (!crash_may_call(CRASH_CALLS_STACK | CRASH_CALLS_MAP))
+        return NULL;
+    void *stack = take_spare_stack();
     if (stack != NULL)
         return stack;
     __atomic_store_n(&doublings, now + (now != DOUBLINGS_MAX), __ATOMIC_RELAXED);
@@ -164,7 +167,8 @@ void threads_stack_destroy(void *stack)
 // at_thread_end is the destructor of stack_key. It frees the stack in the last round of
 // destructors, because those of the program may overflow the thread's stack in any. The
 // thread may have replaced it by one of its own. A thread that ends in a signal handler
-// still runs on it, and the kernel refuses to disable it: then it stays mapped.
+// still runs on it, and the kernel refuses to disable it: then it stays mapped, as
+// where a filter refuses to.
 static void at_thread_end(void *stack)
 {
     const stack_t none = { .ss_flags = SS_DISABLE };
@@ -173,7 +177,7 @@ static void at_thread_end(void *stack)
     if (++own->rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
         pthread_setspecific(stack_key, stack) == 0)
         return;
-    if (kernel_altstack(&none, &now) != 0)
+    if (!crash_may_call(CRASH_CALLS_STACK) || kernel_altstack(&none, &now) != 0)
         return;
     if (now.ss_sp != stack && (now.ss_flags & SS_DISABLE) == 0)
         (void)kernel_altstack(&now, NULL);
@@ -201,8 +205,9 @@ bool threads_use(void *stack)
     const stack_t wanted = { .ss_sp = stack, .ss_size = stack_bytes() };
     stack_t before;
     crash_stack_bytes = wanted.ss_size;
-    // Nearly no thread has a stack already, so asking first would be a call more.
-    if (kernel_altstack(&wanted, &before) != 0)
+    // Nearly no thread has a stack already, so asking first would be a call more. A
+    // filter may have been set since the stack was mapped.
+    if (!crash_may_call(CRASH_CALLS_STACK) || kernel_altstack(&wanted, &before) != 0)
         return false;
     if (is_large_enough(&before)) {
         (void)kernel_altstack(&before, NULL);

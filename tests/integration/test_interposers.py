@@ -6,6 +6,7 @@
 
 import itertools
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -53,6 +54,61 @@ class Dispatchers(unittest.TestCase):
             for kind, preload in (("alone", HANDLER), ("shared", ""), ("static", "")):
                 with self.subTest(span=span, stack=stack, kind=kind):
                     self.assertEqual(self.outcome(kind, "crash", span, stack, preload=preload), alone)
+
+
+class Filters(unittest.TestCase):
+    def test_a_filter_that_kills_for_what_the_program_does_not_do_changes_nothing(self):
+        run = [harness.CRASHHOOK, "run", "--via", "preload", "--"]
+        whats = ("threads", "ends", "term", "forks", "executes", "_exit", "exit")
+        for how, what in itertools.product(("prctl", "syscall"), whats):
+            command = [program("filters_itself_alone"), how, what]
+            linked = [program("filters_itself_shared"), how, what]
+            with Scene() as scene:
+                alone = scene.run(command, LD_PRELOAD="")
+                if alone.status == 77:
+                    self.skipTest("this kernel has no seccomp filters")
+                self.assertIn(alone.status, (0, 6, 7), (command, alone.signal))
+                for way, variables in ((command, {}), ([*run, *command], {"LD_PRELOAD": ""}),
+                                       (linked, {"LD_PRELOAD": "", "CRASHHOOK_KILLS": "yes"})):
+                    with self.subTest(way=way):
+                        ended = scene.run(way, **variables)
+                        self.assertEqual((ended.signal, ended.status, ended.stdout, ended.stderr),
+                                         (0, alone.status, alone.stdout, ""))
+                self.assertEqual(scene.reports(), [])
+
+
+class Roots(unittest.TestCase):
+    """A program that is executed below another root does not find the library there."""
+
+    # Another root has the system's programs and libraries, and nothing else.
+    ROOT = """
+        mount -t tmpfs none /mnt && cd /mnt || exit 77
+        for folder in bin lib lib64 usr; do
+            [ -L /$folder ] && cp -d /$folder . && continue
+            [ ! -d /$folder ] && continue
+            mkdir $folder && mount --bind /$folder $folder || exit 77
+        done
+        mkdir old; """
+    WAYS = {"chroot": 'exec "$0" run --via preload -- chroot /mnt /bin/sh -c "$1"',
+            "pivot_root": 'exec "$0" run --via preload -- unshare --mount '
+                          '/usr/bin/python3 -c "$2" "$1"'}
+    PIVOT = ("import ctypes, os, sys; libc = ctypes.CDLL(None)\n"
+             "if libc.syscall({'x86_64': 155, 'aarch64': 41}[os.uname().machine], b'/mnt', "
+             "b'/mnt/old'): sys.exit(77)\n"
+             "libc.execlp(b'sh', b'sh', b'-c', sys.argv[1].encode(), None)")
+
+    def test_the_loader_there_does_not_complain_of_it(self):
+        script = "echo in $LD_PRELOAD; exit 3"
+        for name, way in self.WAYS.items():
+            with self.subTest(name), Scene() as scene:
+                done = subprocess.run(
+                    ["unshare", "--mount", "sh", "-c", self.ROOT + way, harness.CRASHHOOK, script,
+                     self.PIVOT], env=scene.environment({"LD_PRELOAD": ""}), check=False,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True)
+                if done.returncode == 77:
+                    self.skipTest("no other root can be made here")
+                self.assertEqual((done.stdout, done.stderr, done.returncode), ("in\n", "", 3))
 
 
 class Interposers(unittest.TestCase):

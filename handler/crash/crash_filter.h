@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system calls that a healthy program makes because of us, and that a seccomp
+// filter which it has set since its start may answer by ending it. They are left out
+// then: a thread gets no alternate stack, say. seccomp_calls.c finds out about filters.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+enum crash_own_call {
+    CRASH_CALLS_STACK = 1,  // sigaltstack
+    CRASH_CALLS_ACTION = 2, // rt_sigaction where the program does not call that
+    CRASH_CALLS_MAP = 4,    // memory is mapped, or something is done with mappings
+    CRASH_CALLS_CLOCK = 8,  // clock_gettime, which libc does without the kernel
+    CRASH_CALLS_PID = 16,   // getpid
+    CRASH_CALLS_MASK = 32,  // rt_sigprocmask
+    CRASH_CALLS_START = 64, // those of a start, in addition to the first two
+    CRASH_CALLS_ALL = 127,
+};
+
+#pragma GCC visibility push(hidden)
+
+// crash_refused_calls are those that would end the program.
+extern uint32_t crash_refused_calls;
+
+#pragma GCC visibility pop
+
+// crash_may_call returns true if all of these calls may be made.
+static inline bool crash_may_call(uint32_t calls)
+{
+    return (__atomic_load_n(&crash_refused_calls, __ATOMIC_RELAXED) & calls) == 0;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// prctl and syscall, interposed before libc's by the shared library, for what a program
+// does to its own system calls. Other calls are passed on by a jump.
+//
+// A thread that enters strict seccomp mode cannot be queried later for whether it is in
+// that mode, because the kernel ends it for the call. A filter may end the process for
+// a call that a healthy program makes because of us; so the filter is run here on each
+// of these (crash_filter.h). It may also end a program that this one executes, as soon
+// as the handler is installed there: then our library is not preloaded into it.
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "crashhook/crashhook.h"
+#include "handler/crash/crash.h"
+#include "handler/crash/crash_filter.h"
+#include "handler/interpose/preload_calls.h"
+#include "handler/machine/machine.h"
+#include "handler/prepare/next_call.h"
+
+#if defined(__x86_64__)
+enum { OWN_ARCHITECTURE = AUDIT_ARCH_X86_64 };
+#elif defined(__aarch64__)
+enum { OWN_ARCHITECTURE = AUDIT_ARCH_AARCH64 };
+#endif
+
+typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
+typedef long syscall_fn(long, long, long, long, long, long, long);
+
+static const struct sock_filter *jump(const struct sock_filter *step, bool taken)
+{
+    return step + (taken ? step->jt : step->jf);
+}
+
+// filter_answer runs a filter, which the kernel has accepted: what it reads and where
+// it jumps to is there, and it ends. It knows the instructions that libseccomp,
+// systemd and Chromium make; others count as a refusal.
+static uint32_t filter_answer(const struct sock_filter *step,
+                              const struct seccomp_data *data)
+{
+    uint32_t value = 0;
+    for (;; step++) {
+        switch (step->code) {
+        case BPF_LD | BPF_W | BPF_ABS:
+            value = *(const uint32_t *)(const void *)((const char *)data + step->k);
+            break;
+        case BPF_ALU | BPF_AND | BPF_K:
+            value &= step->k;
+            break;
+        case BPF_JMP | BPF_JA:
+            step += step->k;
+            break;
+        case BPF_JMP | BPF_JEQ | BPF_K:
+            step = jump(step, value == step->k);
+            break;
+        case BPF_JMP | BPF_JGT | BPF_K:
+            step = jump(step, value > step->k);
+            break;
+        case BPF_JMP | BPF_JGE | BPF_K:
+            step = jump(step, value >= step->k);
+            break;
+        case BPF_JMP | BPF_JSET | BPF_K:
+            step = jump(step, (value & step->k) != 0);
+            break;
+        case BPF_RET | BPF_K:
+            return step->k;
+        default:
+            return SECCOMP_RET_KILL_PROCESS;
+        }
+    }
+}
+
+// filter_refuses returns true if the filter does more than to let the call fail.
+static bool filter_refuses(const struct sock_fprog *filter, int call)
+{
+    const struct seccomp_data data = { .nr = call, .arch = OWN_ARCHITECTURE };
+    switch (filter_answer(filter->filter, &data) & SECCOMP_RET_ACTION_FULL) {
+    case SECCOMP_RET_ALLOW:
+    case SECCOMP_RET_LOG:
+    case SECCOMP_RET_ERRNO:
+        return false;
+    default:
+        return true;
+    }
+}
+
+// filter_refused gives the calls of ours that the filter refuses.
+static uint32_t filter_refused(const struct sock_fprog *filter)
+{
+    static const struct {
+        int call;
+        enum crash_own_call is;
+    } calls[] = {
+        { SYS_sigaltstack, CRASH_CALLS_STACK },
+        { SYS_rt_sigaction, CRASH_CALLS_ACTION },
+        { SYS_mmap, CRASH_CALLS_MAP },
+        { SYS_mprotect, CRASH_CALLS_MAP },
+        { SYS_mremap, CRASH_CALLS_MAP },
+        { SYS_munmap, CRASH_CALLS_MAP },
+        { SYS_madvise, CRASH_CALLS_MAP },
+        { SYS_clock_gettime, CRASH_CALLS_CLOCK },
+        { SYS_getpid, CRASH_CALLS_PID },
+        { SYS_rt_sigprocmask, CRASH_CALLS_MASK },
+        { SYS_faccessat, CRASH_CALLS_START },
+        { SYS_geteuid, CRASH_CALLS_START },
+        { SYS_ioctl, CRASH_CALLS_START },
+    };
+    uint32_t refused = 0;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        refused |= filter_refuses(filter, calls[i].call) ? calls[i].is : 0;
+    return refused;
+}
+
+// before_filter has other threads make no call of ours while the filter is set, since
+// it may be for them too. It returns what after_filter needs.
+static uint32_t before_filter(void)
+{
+    return __atomic_exchange_n(&crash_refused_calls, CRASH_CALLS_ALL, __ATOMIC_SEQ_CST);
+}
+
+static void after_filter(uint32_t before, bool set, const void *filter)
+{
+    uint32_t refused = set ? filter_refused(filter) : 0;
+    if ((refused & (CRASH_CALLS_START | CRASH_CALLS_STACK | CRASH_CALLS_ACTION)) != 0)
+        preload_leave_out();
+    __atomic_store_n(&crash_refused_calls, before | refused, __ATOMIC_SEQ_CST);
+}
+
+// before_strict_mode records the calling thread, and after_strict_mode forgets it if it
+// is not in strict mode after all. Several threads may do so at once; where a second
+// one fails, all count as strict from then on, because the others cannot be
+// distinguished.
+static uint64_t before_strict_mode(void)
+{
+    const uint64_t mine = machine_thread_pointer(); // by a system call
+    uint64_t before = 0;
+    if (!__atomic_compare_exchange_n(&crash_state.strict_thread, &before, mine, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&crash_state.strict_thread, CRASH_STRICT_ALL,
+                         __ATOMIC_SEQ_CST);
+    return mine;
+}
+
+static void after_strict_mode(uint64_t mine, bool set)
+{
+    if (!set)
+        __atomic_compare_exchange_n(&crash_state.strict_thread, &mine, 0, false,
+                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+// call_prctl is prctl, which is declared with a variable number of arguments.
+int call_prctl(int option, unsigned long first, unsigned long second,
+               unsigned long third, unsigned long fourth) __asm__("prctl");
+
+CRASHHOOK_API int call_prctl(int option, unsigned long first, unsigned long second,
+                             unsigned long third, unsigned long fourth)
+{
+    static prctl_fn *found;
+    if (found == NULL)
+        found = (prctl_fn *)next_symbol("prctl");
+    if (found == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (option == PR_SET_SECCOMP && first == SECCOMP_MODE_STRICT) {
+        uint64_t mine = before_strict_mode();
+        int result = found(option, first, second, third, fourth);
+        after_strict_mode(mine, result == 0);
+        return result;
+    }
+    if (option == PR_SET_SECCOMP && first == SECCOMP_MODE_FILTER) {
+        uint32_t before = before_filter();
+        int result = found(option, first, second, third, fourth);
+        after_filter(before, result == 0, (const void *)second);
+        return result;
+    }
+    return found(option, first, second, third, fourth);
+}
+
+// call_seccomp is the system call seccomp, which has no function in libc. With
+// SECCOMP_FILTER_FLAG_TSYNC it fails by a positive number, a thread's, and with
+// SECCOMP_FILTER_FLAG_NEW_LISTENER it returns a descriptor.
+static long call_seccomp(syscall_fn *next, long operation, long flags, long argument)
+{
+    bool listens = (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0;
+    if (operation == SECCOMP_SET_MODE_STRICT) {
+        uint64_t mine = before_strict_mode();
+        long result = next(SYS_seccomp, operation, flags, argument, 0, 0, 0);
+        after_strict_mode(mine, result == 0);
+        return result;
+    }
+    if (operation != SECCOMP_SET_MODE_FILTER)
+        return next(SYS_seccomp, operation, flags, argument, 0, 0, 0);
+    uint32_t before = before_filter();
+    long result = next(SYS_seccomp, operation, flags, argument, 0, 0, 0);
+    after_filter(before, result == 0 || (result > 0 && listens),
+                 (const void *)argument);
+    return result;
+}
+
+// call_syscall is syscall, which is declared with a variable number of arguments, too.
+long call_syscall(long number, long first, long second, long third, long fourth,
+                  long fifth, long sixth) __asm__("syscall");
+
+// NOLINTNEXTLINE(readability-function-size): a system call has so many.
+CRASHHOOK_API long call_syscall(long number, long first, long second, long third,
+                                long fourth, long fifth, long sixth)
+{
+    static syscall_fn *found;
+    if (found == NULL)
+        found = (syscall_fn *)next_symbol("syscall");
+    if (found == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (number == SYS_seccomp)
+        return call_seccomp(found, first, second, third);
+    if (number == SYS_pivot_root) {
+        long result = found(number, first, second, third, fourth, fifth, sixth);
+        if (result == 0)
+            preload_root_changed();
+        return result;
+    }
+    return found(number, first, second, third, fourth, fifth, sixth);
+}
