@@ -231,6 +231,35 @@ static void tell_kernel(int signal, const struct crash_action *theirs)
     (void)kernel_action(signal, &ours, NULL);
 }
 
+// tell_kernel_of_ignored installs our action for each signal that the program ignores
+// and we do not, or has the kernel ignore it.
+static void tell_kernel_of_ignored(bool handles)
+{
+    const struct sys_action ignore = { .handler = (uintptr_t)SIG_IGN };
+    struct crash_action theirs;
+    for (int signal = 1; signal < SIGNALS_END; signal++) {
+        if (!is_ours(signal))
+            continue;
+        crash_action_read(signal, &theirs);
+        if (theirs.handler != (uintptr_t)SIG_IGN || is_left_ignored(signal, &theirs))
+            continue;
+        if (handles)
+            tell_kernel(signal, &theirs);
+        else
+            (void)kernel_action(signal, &ignore, NULL);
+    }
+}
+
+void actions_leave_to_exec(void)
+{
+    tell_kernel_of_ignored(false);
+}
+
+void actions_keep(void)
+{
+    tell_kernel_of_ignored(true);
+}
+
 // find_restorer has libc set our handler for signal, and takes from the kernel what
 // libc has it return to.
 static void find_restorer(int signal)

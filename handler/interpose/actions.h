@@ -27,6 +27,12 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 // turn; where either was set, at all.
 void actions_take_back(void);
 
+// actions_leave_to_exec has the kernel ignore what the program ignores, also signals
+// that we handle all the same, since a program that is executed inherits that.
+// actions_keep undoes it after an exec that has failed.
+void actions_leave_to_exec(void);
+void actions_keep(void);
+
 // actions_await_at_exit has an exit wait, as its last step, while another thread's
 // crash is being reported. What is registered first is called last, so this is called
 // before the program's own code. Where there is no on_exit, the exit waits in

@@ -2,8 +2,9 @@
 //
 // The calls that execute another program, and quick_exit: interposed before libc's by
 // the shared library, they wait while another thread's crash is being reported. Without
-// a crash they make no system call of ours, so that they may be called wherever libc's
-// may: in the child of a vfork, under a filter.
+// a crash they make no system call of ours, unless the program ignores a signal that we
+// handle, so that they may be called wherever libc's may: in the child of a vfork,
+// under a filter.
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
+#include "handler/interpose/actions.h"
 #include "handler/interpose/end_calls.h"
 #include "handler/prepare/next_call.h"
 
@@ -43,7 +45,18 @@ static void *await_crash(enum end_call call)
         found_end[call] = next_symbol(end_names[call]);
     if (found_end[call] == NULL)
         errno = ENOSYS;
+    else if (call != QUICK_EXIT)
+        actions_leave_to_exec();
     return found_end[call];
+}
+
+// has_failed takes back what await_crash did, as no other program was executed.
+static int has_failed(int result)
+{
+    const int error = errno;
+    actions_keep();
+    errno = error;
+    return result;
 }
 
 // execute_path and execute_in are called by the exported functions, which do not call
@@ -51,14 +64,14 @@ static void *await_crash(enum end_call call)
 static int execute_path(enum end_call call, const char *path, char *const argv[])
 {
     exec_path_fn *next = (exec_path_fn *)await_crash(call);
-    return next != NULL ? next(path, argv) : -1;
+    return next != NULL ? has_failed(next(path, argv)) : -1;
 }
 
 static int execute_in(enum end_call call, const char *path, char *const argv[],
                       char *const envp[])
 {
     exec_environment_fn *next = (exec_environment_fn *)await_crash(call);
-    return next != NULL ? next(path, argv, envp) : -1;
+    return next != NULL ? has_failed(next(path, argv, envp)) : -1;
 }
 
 CRASHHOOK_API int execve(const char *path, char *const argv[], char *const envp[])
@@ -84,7 +97,7 @@ CRASHHOOK_API int execvpe(const char *file, char *const argv[], char *const envp
 CRASHHOOK_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
     exec_descriptor_fn *next = (exec_descriptor_fn *)await_crash(FEXECVE);
-    return next != NULL ? next(fd, argv, envp) : -1;
+    return next != NULL ? has_failed(next(fd, argv, envp)) : -1;
 }
 
 // execveat is not declared by every libc.
@@ -95,7 +108,7 @@ CRASHHOOK_API int execveat(int folder, const char *path, char *const argv[],
                            char *const envp[], int flags)
 {
     exec_at_fn *next = (exec_at_fn *)await_crash(EXECVEAT);
-    return next != NULL ? next(folder, path, argv, envp, flags) : -1;
+    return next != NULL ? has_failed(next(folder, path, argv, envp, flags)) : -1;
 }
 
 // execute_list gathers the arguments from first to the NULL that ends them. EXECVE: the

@@ -77,6 +77,18 @@ class Filters(unittest.TestCase):
                 self.assertEqual(scene.reports(), [])
 
 
+class Ignored(unittest.TestCase):
+    def test_a_program_that_is_executed_inherits_every_ignored_signal(self):
+        script = ("import signal; print([number.name for number in signal.valid_signals() "
+                  "if signal.getsignal(number) == signal.SIG_IGN])")
+        command = ["sh", "-c", 'trap "" ABRT SEGV TRAP USR1; /nonexistent 2>/dev/null; '
+                               'exec python3 -c "$0"', script]
+        with Scene() as scene:
+            alone = scene.run(command, LD_PRELOAD="")
+            self.assertIn("SIGABRT", alone.stdout)
+            self.assertEqual(scene.run(command).stdout, alone.stdout)
+
+
 class Roots(unittest.TestCase):
     """A program that is executed below another root does not find the library there."""
 
