@@ -100,6 +100,12 @@ int doctor_await(pid_t pid);
 // doctor_agent_runs says whether this process can run the agent at that path.
 bool doctor_agent_runs(const char *agent);
 
+// doctor_find_agent returns true if a path that fits is one of those where the handler
+// looks for an agent: from folder, which ends with a slash, or where it is installed.
+// root is in front of all of them; it may be empty.
+bool doctor_find_agent(const char *root, const char *folder,
+                       bool (*fits)(const char *path));
+
 // doctor_find_user finds the user and group of a user's name or number.
 bool doctor_find_user(const char *name, uid_t *out_user, gid_t *out_group);
 

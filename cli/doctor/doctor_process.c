@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,9 +46,56 @@ static const char *process_variable(const struct text *environment, const char *
     return NULL;
 }
 
+static const char handler_name[] = "/libcrashhook.so";
+
 static bool holds_the_handler(const struct text *maps)
 {
-    return maps->bytes != NULL && strstr(maps->bytes, "/libcrashhook.so") != NULL;
+    return maps->bytes != NULL && strstr(maps->bytes, handler_name) != NULL;
+}
+
+static bool may_execute(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+// live_finds_agent returns true if the handler of a live process, whose maps these are,
+// would find an agent: in the folders that the process sees, which a chroot may have
+// changed.
+static bool live_finds_agent(pid_t pid, const struct text *maps, const char *chosen)
+{
+    char root[32];
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    (void)snprintf(root, sizeof(root), "/proc/%d/root", pid);
+    if (chosen != NULL && chosen[0] == '/') {
+        text_appendf(&path, "%s%s", root, chosen);
+        return text_ok(&path) && may_execute(path.bytes);
+    }
+    const char *end = strstr(maps->bytes, handler_name);
+    const char *start = end;
+    while (start > maps->bytes && start[-1] != '\n')
+        start--;
+    start += strcspn(start, "/");
+    text_append(&path, start, (size_t)(end - start) + 1);
+    return text_ok(&path) && doctor_find_agent(root, path.bytes, may_execute);
+}
+
+// note_no_agent notes that a live process would find no agent; true: it would.
+static bool note_no_agent(pid_t pid, const struct text *maps,
+                          const struct text *environment, struct doctor_finding *out)
+{
+    struct text CH_CLEANUP(text_deinit) root = { 0 };
+    const char *mode = process_variable(environment, "CRASHHOOK_MODE");
+    // Without the right to see its root, or with an agent that waits, nothing is known.
+    if (read_process_link(pid, "root", &root) != CH_OK || !text_ok(&root) ||
+        (mode != NULL && strcmp(mode, "daemon") == 0) ||
+        live_finds_agent(pid, maps, process_variable(environment, "CRASHHOOK_AGENT")))
+        return true;
+    text_appendf(&out->line,
+                 "; no agent is where its handler looks for one%s%s: a crash leaves a "
+                 "record at best",
+                 strcmp(root.bytes, "/") != 0 ? ", below its root " : "",
+                 strcmp(root.bytes, "/") != 0 ? root.bytes : "");
+    return false;
 }
 
 // note_live_settings notes what the process was started with; false: it reports
@@ -192,12 +240,13 @@ static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
     }
     (void)process_file(pid, "environ", &environment);
     bool enabled = note_live_settings(&environment, out);
+    bool reported = enabled && catches && note_no_agent(pid, &maps, &environment, out);
     note_live_limits(&status, out);
     note_emulator(path.bytes, &maps, out);
     note_blocking(pid, &maps, out);
     if (enabled && !catches)
         text_append_string(&out->line, "; it does not catch SIGSEGV now");
-    return enabled && catches ? DOCTOR_FINE : DOCTOR_TROUBLE;
+    return reported ? DOCTOR_FINE : DOCTOR_TROUBLE;
 }
 
 // is_started_after says whether a process that lives was started when the one in

@@ -106,29 +106,37 @@ static bool can_start(const char *agent)
     return access(agent, X_OK) == 0 && crash_trusts(agent) && doctor_agent_runs(agent);
 }
 
-// has_static_agent returns true if an agent is where libcrashhook.a in a program looks
-// for one.
-static bool has_static_agent(const struct program *program, const char *chosen)
+bool doctor_find_agent(const char *root, const char *folder,
+                       bool (*fits)(const char *path))
 {
     static const char *const places[] = AGENT_PLACES_BESIDE;
     static const char installed[] = AGENT_PLACES_INSTALLED;
     char path[2 * PATH_MAX];
-    char real[PATH_MAX];
-    if (chosen != NULL && doctor_agent_runs(chosen))
-        return true;
-    if (realpath(program->path, real) == NULL)
-        return true; // not known
-    *(strrchr(real, '/') + 1) = 0;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        (void)snprintf(path, sizeof(path), "%s%s", real, places[i]);
-        if (can_start(path))
+        (void)snprintf(path, sizeof(path), "%s%s%s", root, folder, places[i]);
+        if (fits(path))
             return true;
     }
     for (const char *at = installed; at < installed + sizeof(installed);
-         at += strlen(at) + 1)
-        if (can_start(at))
+         at += strlen(at) + 1) {
+        (void)snprintf(path, sizeof(path), "%s%s", root, at);
+        if (fits(path))
             return true;
+    }
     return false;
+}
+
+// has_static_agent returns true if an agent is where libcrashhook.a in a program looks
+// for one.
+static bool has_static_agent(const struct program *program, const char *chosen)
+{
+    char folder[PATH_MAX];
+    if (chosen != NULL && doctor_agent_runs(chosen))
+        return true;
+    if (realpath(program->path, folder) == NULL)
+        return true; // not known
+    *(strrchr(folder, '/') + 1) = 0;
+    return doctor_find_agent("", folder, can_start);
 }
 
 // finds_agent returns true if the handler that the program holds finds an agent that

@@ -466,6 +466,31 @@ class Processes(Doctor):
             self.assertEqual(verdict, "trouble", text)
             self.assertIn("CRASHHOOK_ENABLE=no", text)
 
+    @unittest.skipIf(cli_scene.SANITIZED, "the handler is preloaded into a plain program")
+    def test_a_process_that_finds_no_agent_is_trouble(self):
+        library = os.path.join(BUILD, "lib", "libcrashhook.so")
+        words = "no agent is where its handler looks for one"
+        with Scene() as scene:
+            pid = self.waiting(LD_PRELOAD=library, CRASHHOOK_AGENT="/nonexistent/agent")
+            verdict, text, _ = self.process(scene, pid)
+            self.assertEqual(verdict, "trouble", text)
+            self.assertIn(words, text)
+
+    @needs_root
+    @unittest.skipIf(cli_scene.SANITIZED, "the handler is preloaded into a plain program")
+    def test_a_process_that_left_its_agent_outside_of_its_root_is_trouble(self):
+        library = os.path.join(BUILD, "lib", "libcrashhook.so")
+        script = "import os, sys; os.chroot(sys.argv[1]); print('up', flush=True); input()"
+        with Scene() as scene:
+            process = subprocess.Popen(["/usr/bin/python3", "-c", script, scene.folder],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.DEVNULL, env={"LD_PRELOAD": library})
+            self.addCleanup(process.communicate)
+            process.stdout.readline()
+            verdict, text, _ = self.process(scene, process.pid)
+            self.assertEqual(verdict, "trouble", text)
+            self.assertIn("looks for one, below its root " + scene.folder, text)
+
     def test_a_process_without_the_handler_is_trouble(self):
         with Scene() as scene:
             pid = self.waiting()
