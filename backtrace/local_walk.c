@@ -708,21 +708,37 @@ static enum ch_status walk_by_record(struct local_walk *w)
     return CH_OK;
 }
 
+// is_record_false says whether the frame record of a function in an image leads to an
+// address in none, as where the function uses the register for something else. Rules
+// are then tried before the kernel is asked for that address. Where calls push nothing,
+// the stack pointer is not known after a record, and rules could not be followed.
+static UNCHECKED bool is_record_false(struct local_walk *w)
+{
+    struct local_image image;
+    const uint64_t return_place = w->fp + WORD;
+    return unwind_arch_native()->link == UNWIND_NO_LINK && w->fp % WORD == 0 &&
+           w->fp >= w->sp && on_stack(w, return_place, WORD) &&
+           !local_code_image(load_word(return_place), &image) &&
+           local_code_image(w->pc - 1, &image);
+}
+
 size_t local_walk_next(struct local_walk *w, uint64_t *addresses, size_t room)
 {
     const bool fast = w->algorithm == CRASHHOOK_UNWIND_FAST;
+    const bool repeats = !w->is_interrupted && !w->keeps_all;
     size_t count = 0;
     if (room == 0 || w->has_ended)
         return 0;
-    if (!w->is_interrupted && !w->keeps_all) {
-        if (fast)
-            count = walk_repeat_records(w, addresses, room);
-        else if (w->table != NULL)
-            count = walk_repeat_steps(w, addresses, room);
-    }
+    if (repeats && fast)
+        count = walk_repeat_records(w, addresses, room);
     if (count != 0 || w->has_ended)
         return count;
-    enum ch_status status = fast ? walk_by_record(w) : step_out(w);
+    const bool by_rules = !fast || is_record_false(w);
+    if (repeats && by_rules && w->table != NULL)
+        count = walk_repeat_steps(w, addresses, fast ? 1 : room);
+    if (count != 0 || w->has_ended)
+        return count;
+    enum ch_status status = by_rules ? step_out(w) : walk_by_record(w);
     if (status == CH_ERR_UNSUPPORTED && !fast && !w->keeps_all && recover_registers(w))
         status = step_out(w);
     if (status != CH_OK)

@@ -23,7 +23,8 @@ extern "C" {
 // crashhook_unwind_algorithm selects how a stack is walked.
 enum crashhook_unwind_algorithm {
     CRASHHOOK_UNWIND_AUTO,    // SFrame where an image has it, DWARF, frame pointers
-    CRASHHOOK_UNWIND_FAST,    // SFrame where an image has it, frame pointers
+    CRASHHOOK_UNWIND_FAST,    // SFrame where an image has it, frame pointers, DWARF
+                              // where these lead to no code (x86-64)
     CRASHHOOK_UNWIND_PRECISE, // DWARF call frame information, SFrame, frame pointers
 };
 

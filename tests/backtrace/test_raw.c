@@ -572,6 +572,63 @@ static void functions_without_rules_are_left_by_their_code(void **state)
     assert_int_equal(without.count, with_rules.count);
 }
 
+#if defined(__x86_64__)
+// call_with_record calls function while the frame pointer is the address of a record of
+// its own, as in functions that use the register for something else.
+void call_with_record(const uint64_t *record, void (*function)(struct raw *),
+                      struct raw *argument);
+__asm__(".text\n"
+        ".type call_with_record, @function\n"
+        "call_with_record:\n\t"
+        ".cfi_startproc\n\t"
+        "pushq %rbp\n\t"
+        ".cfi_def_cfa_offset 16\n\t"
+        ".cfi_offset %rbp, -16\n\t"
+        "movq %rdi, %rbp\n\t"
+        "movq %rdx, %rdi\n\t"
+        "call *%rsi\n\t"
+        "popq %rbp\n\t"
+        ".cfi_restore %rbp\n\t"
+        ".cfi_def_cfa_offset 8\n\t"
+        "ret\n\t"
+        ".cfi_endproc\n"
+        ".size call_with_record, . - call_with_record\n");
+
+__attribute__((noinline)) static void capture_fast(struct raw *out)
+{
+    struct crashhook_raw_options options = options_of(out);
+    options.algorithm = CRASHHOOK_UNWIND_FAST;
+    out->count = crashhook_backtrace_capture_raw(out->addresses, ROOM, &options);
+    KEEP_FRAME();
+}
+
+static int capture_false_record_without_system_calls(void)
+{
+    static const unsigned allowed[] = { SYS_exit_group };
+    const uint64_t record[2] = { 0, UINT64_C(0x123456789) };
+    struct raw direct;
+    struct raw raw;
+    capture_fast(&direct);
+    if (has_seccomp())
+        enter_sandbox(allowed, 1, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
+    for (int i = 0; i < 2; i++) // the second one by the steps of the first one
+        call_with_record(record, capture_fast, &raw);
+    return raw.end == direct.end && raw.count == direct.count + 1 ? 0 : 1;
+}
+#endif
+
+static void a_false_frame_record_is_left_by_rules(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    if (CRASHHOOK_SANITIZED)
+        test_skip("a sanitizer makes system calls itself");
+    assert_int_equal(run_in_child(capture_false_record_without_system_calls), 0);
+#else
+    test_skip("the stack pointer is not known after a frame record");
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +648,7 @@ int main(void)
         cmocka_unit_test(what_is_written_has_the_images_and_offsets),
         cmocka_unit_test(rules_of_a_library_go_with_it),
         cmocka_unit_test(functions_without_rules_are_left_by_their_code),
+        cmocka_unit_test(a_false_frame_record_is_left_by_rules),
     };
     return cmocka_run_group_tests_name("backtrace/raw", tests, NULL, NULL);
 }
