@@ -30,7 +30,7 @@ TOPICS = (
      "`bench/unwind.py`, `bench/symbolize.py`, `bench/names.py`",
      "Walks of stacks, and the functions and lines of addresses, compared with other tools."),
     ("Libraries", ("Backtrace API", "flight recorder", "formats", "traced"),
-     "`bench/capture.py`, `bench/backtrace_names.py`, `bench/flight.py`, `bench/formats.py`, `bench/trace.py`",
+     "`bench/capture.py`, `bench/name_cost.py`, `bench/flight.py`, `bench/formats.py`, `bench/trace.py`",
      "A call of each library, and what tracing adds."),
     ("Upload and ingest", ("upload", "ingest"), "`bench/upload.py`, `bench/ingest.py`",
      "Reports of 20 KB over HTTP, each synced before its answer, and the same bytes in a bare table."),

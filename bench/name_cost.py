@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# backtrace_names.py BUILD [RUNS [LIBRARY...]]: what the name and line of an address costs that the
+# name_cost.py BUILD [RUNS [LIBRARY...]]: what the name and line of an address costs that the
 # Backtrace API has not looked up before, and of one that it has: medians over 1,000 random
 # addresses of the code of python3, libstdc++, libLLVM and each LIBRARY, with and without a
 # symbol cache, where they have debug information: Debian 12 has python3.11-dbg and, with
@@ -59,7 +59,7 @@ def code_of(pid, name):
 def measure(build, pid, ranges, options):
     chosen = random.Random(symbolize.SEED)
     addresses = [chosen.randrange(*chosen.choice(ranges)) for _ in range(COUNT)]
-    said = subprocess.run([os.path.join(build, "bench", "backtrace_names"), str(pid), str(options)],
+    said = subprocess.run([os.path.join(build, "bench", "name_cost"), str(pid), str(options)],
                           input="".join(f"{a:x}\n" for a in addresses), stdout=subprocess.PIPE,
                           text=True, check=True).stdout
     return [float(value) for value in said.split()]

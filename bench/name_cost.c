@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// backtrace_names PID OPTIONS: names of addresses of process PID, one by one in the order in
+// name_cost PID OPTIONS: names of addresses of process PID, one by one in the order in
 // which standard input has them, and then all of them again. It prints microseconds:
 // for the first one, the median of the others, the greatest, and the median of those
 // again; then KB of memory that is not of files, and the number of names.
