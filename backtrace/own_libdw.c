@@ -88,8 +88,9 @@
 
 FUNCTIONS(DEFINE)
 
-// Every sanitizer's runtime has it. dlsym would not do: where it fails it allocates a
-// message, which the next dlsym frees, and a program's free may call dlsym itself.
+// __sanitizer_print_stack_trace is in every sanitizer's runtime. dlsym would not do:
+// where it fails it allocates a message, which the next dlsym frees, and a program's
+// free may call dlsym itself.
 extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
 
 static long return_nothing(void)
