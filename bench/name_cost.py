@@ -18,8 +18,8 @@ import sys
 import tempfile
 
 import figures
+import names
 import symbolize
-import symbolize_real
 
 COUNT = 1000
 ALL_OPTIONS = 7
@@ -32,8 +32,8 @@ def libraries():
     """Names of the libraries that are here."""
     llvm = [f"libLLVM.so.{version}.1" for version in range(22, 17, -1)]
     llvm += [f"libLLVM-{version}.so.1" for version in range(17, 12, -1)]
-    for names in (["libstdc++.so.6"], llvm):
-        for name in names:
+    for candidates in (["libstdc++.so.6"], llvm):
+        for name in candidates:
             try:
                 ctypes.CDLL(name)
             except OSError:
@@ -41,7 +41,7 @@ def libraries():
             yield name
             break
         else:
-            print(f"skipped: {names[0]} and its like are not installed")
+            print(f"skipped: {candidates[0]} and its like are not installed")
 
 
 def code_of(pid, name):
@@ -65,16 +65,9 @@ def measure(build, pid, ranges, options):
     return [float(value) for value in said.split()]
 
 
-def has_debug_information(path):
-    """Whether a program has it, in itself or in its debug file."""
-    sections = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, text=True,
-                              check=True).stdout
-    return ".debug_info" in sections or symbolize_real.debug_file("", path) is not None
-
-
 def rows_of(build, pid, name, runs):
     path, ranges = code_of(pid, name)
-    has_debug = has_debug_information(path)
+    has_debug = names.has_debug_information(path) or names.debug_file("", path) is not None
     # There is no cache of a program without debug information.
     for cached in (False, True) if has_debug else (False,):
         with tempfile.TemporaryDirectory() as folder:
@@ -93,13 +86,13 @@ def rows_of(build, pid, name, runs):
 
 
 def main(build, runs=5, *more):
-    names = [*libraries(), *more]
+    images = [*libraries(), *more]
     program = ("import ctypes, sys\nfor name in sys.argv[1:]:\n    ctypes.CDLL(name)\n"
                "print(flush=True)\nsys.stdin.read()\n")
-    with subprocess.Popen([sys.executable, "-c", program, *names], stdin=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, "-c", program, *images], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        rows = [row for name in [os.path.basename(os.path.realpath(sys.executable)), *names]
+        rows = [row for name in [os.path.basename(os.path.realpath(sys.executable)), *images]
                 for row in rows_of(build, process.pid, os.path.basename(name).split(".so")[0],
                                    int(runs))]
     print("| image | debug information | symbol cache | first name | new name | slowest | again | "

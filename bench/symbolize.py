@@ -54,7 +54,8 @@ def write_cache(crashhook, path, folder):
     start = time.monotonic()
     while time.monotonic() - start < 120:
         names = os.listdir(caches) if os.path.isdir(caches) else []
-        done = [name for name in names if "." not in name]
+        # Not those being written, nor decompressed debug information.
+        done = [name for name in names if "." not in name and not name.endswith("-plain")]
         if done:
             size = os.path.getsize(os.path.join(caches, done[0]))
             print(f"cache: {size / 1e6:.1f} MB, there after "
