@@ -105,7 +105,8 @@ static bool hide_user(struct http_request *request, const struct opened_report *
         user_name_hide_in(salt, request->who.project, opened->json, opened->text.bytes,
                           opened->text.size, out);
     if (status == CH_ERR_MALFORMED)
-        http_fail(request, 400, "the keys `tags` and `user` must not have escapes");
+        http_fail(request, 400,
+                  "the tag `user` has to be a string, and its keys without escapes");
     else if (status != CH_OK)
         http_fail(request, 503, "out of memory");
     return status == CH_OK;

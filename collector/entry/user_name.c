@@ -5,7 +5,6 @@
 
 #include "report/file/digest.h"
 #include "report/json/json_reader.h"
-#include "report/value/report.h"
 
 void user_name_hide(const char *salt, const char *project, const char *user,
                     char out[static USER_NAME_SIZE])
@@ -68,9 +67,14 @@ enum ch_status user_name_hide_in(const char *salt, const char *project, json_t *
                                  const char *json, size_t size, struct text *out)
 {
     json_t *tags = json_object_get(report, "tags");
-    const char *user = report_string(tags, USER_NAME_TAG);
+    const json_t *value = json_object_get(tags, USER_NAME_TAG);
+    const char *user = json_string_value(value);
     char hidden[USER_NAME_SIZE];
-    if (user == NULL || user[0] == 0 || user_name_is_hidden(user))
+    if (value == NULL || json_is_null(value))
+        return CH_OK;
+    if (user == NULL)
+        return CH_ERR_MALFORMED;
+    if (user[0] == 0 || user_name_is_hidden(user))
         return CH_OK;
     size_t at = find_member(json, size, skip_blanks(json, size, 0), "tags");
     if (at < size)

@@ -29,7 +29,7 @@ bool user_name_is_hidden(const char *user);
 
 // user_name_hide_in replaces the user in the tree of a report, and appends the report's
 // JSON with the same change to out, which stays empty if there is nothing to hide.
-// CH_ERR_MALFORMED: the JSON spells the keys of the user with escapes.
+// CH_ERR_MALFORMED: the user is no string, or the JSON has its keys with escapes.
 CH_CHECKED enum ch_status user_name_hide_in(const char *salt, const char *project,
                                             json_t *report, const char *json,
                                             size_t size, struct text *out);

@@ -137,11 +137,13 @@ static void the_user_is_replaced_where_it_is_and_nothing_else_is(void **state)
     text_deinit(&out);
 }
 
-static void keys_with_escapes_are_refused(void **state)
+static void a_user_that_cannot_be_hidden_is_refused(void **state)
 {
     (void)state;
     struct text out = { 0 };
     assert_null(hide("{\"tags\":{\"us\\u0065r\":\"kim\"}}", &out));
+    assert_null(hide("{\"tags\":{\"user\":4711}}", &out));
+    assert_null(hide("{\"tags\":{\"user\":[\"kim\"]}}", &out));
     assert_null(hide("{\"t\\u0061gs\":{\"user\":\"kim\"}}", &out));
     text_deinit(&out);
 }
@@ -174,7 +176,7 @@ int main(void)
         cmocka_unit_test(hashes_of_commits_have_no_order),
         cmocka_unit_test(a_user_has_one_pseudonym_in_each_project),
         cmocka_unit_test(the_user_is_replaced_where_it_is_and_nothing_else_is),
-        cmocka_unit_test(keys_with_escapes_are_refused),
+        cmocka_unit_test(a_user_that_cannot_be_hidden_is_refused),
         cmocka_unit_test(text_that_ends_anywhere_is_not_read_beyond_its_end),
     };
     return cmocka_run_group_tests_name("collector/entry", tests, NULL, NULL);
