@@ -142,9 +142,9 @@ const char *api_ticket_check(const char *path, char *why, size_t size)
     return why;
 }
 
-// find_id copies the id that follows path in a text and has that alphabet.
-static bool find_id(const char *text, const char *path, const char *alphabet,
-                    char out[ENTRY_GROUP_SIZE])
+// find_id_after copies the id that follows path in a text and has that alphabet.
+static bool find_id_after(const char *text, const char *path, const char *alphabet,
+                          char out[ENTRY_GROUP_SIZE])
 {
     for (const char *at = text; (at = strstr(at, path)) != NULL;) {
         at += strlen(path);
@@ -165,15 +165,15 @@ static void take_group(void *context, const struct store_report *report,
     entry_copy(context, ENTRY_GROUP_SIZE, report->group);
 }
 
-// find_group finds the group whose address is in a text, or the address of a report of
-// it. CH_ERR_NOT_FOUND: there is no such address, or no such report.
-static enum ch_status find_group(struct store *store, const char *text,
-                                 char out[ENTRY_GROUP_SIZE])
+// find_group_of_issue finds the group whose address is in a text, or the address of a
+// report of it. CH_ERR_NOT_FOUND: there is no such address, or no such report.
+static enum ch_status find_group_of_issue(struct store *store, const char *text,
+                                          char out[ENTRY_GROUP_SIZE])
 {
     char report[ENTRY_GROUP_SIZE];
-    if (find_id(text, "/groups/", "0123456789abcdef", out))
+    if (find_id_after(text, "/groups/", "0123456789abcdef", out))
         return CH_OK;
-    if (!find_id(text, "/reports/", "0123456789abcdef-", report))
+    if (!find_id_after(text, "/reports/", "0123456789abcdef-", report))
         return CH_ERR_NOT_FOUND;
     return store_find_report(store, report, take_group, out);
 }
@@ -295,8 +295,9 @@ void api_post_ticket(struct http_request *request)
     if (!read_issue_event(request, json, &event))
         return;
     char group[ENTRY_GROUP_SIZE];
-    if (event.text == NULL || find_group(collector_of(request)->store, event.text,
-                                         group) == CH_ERR_NOT_FOUND) {
+    if (event.text == NULL ||
+        find_group_of_issue(collector_of(request)->store, event.text, group) ==
+            CH_ERR_NOT_FOUND) {
         api_answer_json(request, 200,
                         json_pack("{s:s}", "ignored",
                                   "the issue names no group and no report here"));
