@@ -307,23 +307,53 @@ static void types_squeeze(const char *name, struct text *out)
     out->size -= 3;
 }
 
+// types_drop_qualifiers appends a spelling without const, volatile and restrict.
+static void types_drop_qualifiers(const char *spelling, struct text *out)
+{
+    static const char *const words[] = { "const", "volatile", "restrict" };
+    bool was_space = true;
+    while (*spelling != 0) {
+        size_t length = strcspn(spelling, " \t*[]()");
+        bool drop = false;
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+            drop = drop || (length == strlen(words[i]) &&
+                            strncmp(spelling, words[i], length) == 0);
+        length = length != 0 ? length : 1;
+        bool is_space = isspace((unsigned char)*spelling) != 0;
+        if (!drop && !(is_space && was_space))
+            text_append(out, spelling, length);
+        was_space = is_space || (drop && was_space);
+        spelling += length;
+    }
+}
+
+// types_name_length gives the length of the name that a spelling begins with: that of
+// "long" in `long [3]`.
+static size_t types_name_length(const char *spelling)
+{
+    size_t length = strcspn(spelling, "*[(");
+    while (length != 0 && isspace((unsigned char)spelling[length - 1]))
+        length--;
+    return length;
+}
+
 // types_base gives the name in a spelling that debug information has: "session" of
 // `struct session *`, "long int" of `long [3]`.
-static void types_base(const char *spelling, struct text *out)
+static void types_base(const char *written, struct text *out)
 {
-    static const char *const words[] = { "struct ", "union ", "enum ", "const ",
-                                         "volatile " };
+    static const char *const words[] = { "struct ", "union ", "enum " };
+    CH_CLEANUP(text_deinit) struct text plain = { 0 };
+    CH_CLEANUP(text_deinit) struct text name = { 0 };
+    types_drop_qualifiers(written, &plain);
+    const char *spelling = text_ok(&plain) && plain.size != 0 ? plain.bytes : "";
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t length = strlen(words[i]);
         if (strncmp(spelling, words[i], length) == 0)
             spelling += length;
     }
-    size_t length = strcspn(spelling, "*[(");
-    while (length != 0 && isspace((unsigned char)spelling[length - 1]))
-        length--;
-    CH_CLEANUP(text_deinit) struct text name = { 0 };
-    text_appendf(&name, "%.*s", (int)length, spelling);
-    text_append_string(out, text_ok(&name) ? type_usual_name(name.bytes) : "");
+    text_append(&name, spelling, types_name_length(spelling));
+    text_append_string(
+        out, text_ok(&name) && name.size != 0 ? type_usual_name(name.bytes) : "");
 }
 
 // types_read_spelling prepares the spelling that types are compared with.
@@ -331,10 +361,8 @@ static void types_read_spelling(struct listing *listing)
 {
     CH_CLEANUP(text_deinit) struct text whole = { 0 };
     const char *wanted = listing->wanted;
-    size_t length = strcspn(wanted, "*[(");
+    size_t length = types_name_length(wanted);
     CH_CLEANUP(text_deinit) struct text written = { 0 };
-    while (length != 0 && isspace((unsigned char)wanted[length - 1]))
-        length--;
     text_appendf(&written, "%.*s", (int)length, wanted);
     text_appendf(&whole, "%s%s",
                  text_ok(&written) ? type_usual_name(written.bytes) : "",
@@ -361,15 +389,9 @@ static bool type_is_wanted(const struct listing *listing, uint32_t index)
            memcmp(squeezed.bytes, listing->spelling.bytes, squeezed.size) == 0;
 }
 
-// types_find gives the type with that spelling, without qualifiers before it.
+// types_find gives the type with that spelling.
 static uint32_t types_find(const struct listing *listing, const char *spelling)
 {
-    static const char *const words[] = { "const ", "volatile " };
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        size_t length = strlen(words[i]);
-        if (strncmp(spelling, words[i], length) == 0)
-            spelling += length;
-    }
     CH_CLEANUP(text_deinit) struct text copy = { 0 };
     text_append_string(&copy, spelling);
     const struct listing one = { .table = listing->table,
@@ -382,48 +404,75 @@ static uint32_t types_find(const struct listing *listing, const char *spelling)
     return TYPE_UNKNOWN_INDEX;
 }
 
-// print_derived prints a pointer to a type, or an array of one, that the file does not
-// use, and so has no entry for.
+// A derived is a type made of one that the file has.
+struct derived {
+    uint64_t size;
+    bool sized;
+    const char *kind; // NULL: it is that type itself
+};
+
+// derive follows what comes after the name of a type: stars, dimensions, a pointer to a
+// function or an array. False: it is none of these, or has no size.
+static bool derive(const char *rest, struct derived *derived)
+{
+    for (; *rest != 0; rest++) {
+        char *end = NULL;
+        if (isspace((unsigned char)*rest))
+            continue;
+        if (*rest == '*') {
+            *derived = (struct derived){ sizeof(uint64_t), true, "pointer" };
+            continue;
+        }
+        if (strncmp(rest, "(*", 2) == 0) {
+            char last = rest[strlen(rest) - 1];
+            *derived = (struct derived){ sizeof(uint64_t), true, "pointer" };
+            return strchr(rest, ')') == rest + 2 && (last == ')' || last == ']');
+        }
+        if (*rest != '[' || !derived->sized ||
+            !checked_mul_u64(derived->size, strtoull(rest + 1, &end, 10),
+                             &derived->size) ||
+            end == rest + 1 || *end != ']')
+            return false;
+        derived->kind = "array";
+        rest = end;
+    }
+    return derived->sized;
+}
+
+// print_derived prints a qualified type, a pointer to a type, or an array of one, that
+// the file does not use, and so has no entry for.
 static void print_derived(struct listing *listing)
 {
-    CH_CLEANUP(text_deinit) struct text inner = { 0 };
+    CH_CLEANUP(text_deinit) struct text plain = { 0 };
+    CH_CLEANUP(text_deinit) struct text name = { 0 };
     CH_CLEANUP(text_deinit) struct text entry = { 0 };
-    size_t length =
-        listing->spelling.size != 0 ? strcspn(listing->spelling.bytes, "*[(") : 0;
-    const char *rest = length != 0 ? listing->spelling.bytes + length : "(";
-    uint64_t size = 0;
-    bool array = false;
-    text_append(&inner, listing->spelling.bytes, length);
-    uint32_t base = text_ok(&inner) && inner.size != 0
-                        ? types_find(listing, inner.bytes)
-                        : TYPE_UNKNOWN_INDEX;
-    if (base == TYPE_UNKNOWN_INDEX || *rest == 0)
+    types_drop_qualifiers(listing->wanted, &plain);
+    if (!text_ok(&plain) || plain.size == 0)
         return;
-    bool sized = type_size(listing->table, base, &size) == CH_OK;
-    for (; *rest == '*'; rest++) {
-        size = sizeof(uint64_t);
-        sized = true;
-    }
-    while (*rest == '[' && sized) {
-        char *end = NULL;
-        array = true;
-        sized = checked_mul_u64(size, strtoull(rest + 1, &end, 10), &size);
-        if (end == rest + 1 || *end != ']')
-            return;
-        rest = end + 1;
-    }
-    if (*rest != 0 || !sized)
+    size_t length = types_name_length(plain.bytes);
+    text_append(&name, plain.bytes, length);
+    if (!text_ok(&name) || name.size == 0)
         return;
-    const char *kind = array ? "array" : "pointer";
+    const char *usual = type_usual_name(name.bytes);
+    uint32_t base = types_find(listing, usual);
+    struct derived derived = { .sized = false };
+    if (base == TYPE_UNKNOWN_INDEX && strcmp(usual, "void") != 0)
+        return;
+    derived.sized = type_size(listing->table, base, &derived.size) == CH_OK;
+    if (!derive(plain.bytes + length, &derived))
+        return;
+    const char *kind = derived.kind != NULL
+                           ? derived.kind
+                           : type_kind_name(listing->table->types[base].kind);
     if (!listing->json) {
-        text_appendf(&entry, "%s, %" PRIu64 " bytes, %s\n", listing->wanted, size,
-                     kind);
+        text_appendf(&entry, "%s, %" PRIu64 " bytes, %s\n", listing->wanted,
+                     derived.size, kind);
         print_entry(listing, &entry);
         return;
     }
     fputs("\n  {\"name\":", stdout);
     json_print_string(listing->wanted, strlen(listing->wanted));
-    printf(",\"kind\":\"%s\",\"size\":%" PRIu64 "}", kind, size);
+    printf(",\"kind\":\"%s\",\"size\":%" PRIu64 "}", kind, derived.size);
     listing->found++;
 }
 

@@ -147,6 +147,14 @@ const char *type_usual_name(const char *name)
 {
     static const char *const names[][2] = {
         { "unsigned", "unsigned int" },
+        { "signed", "int" },
+        { "signed int", "int" },
+        { "signed long", "long int" },
+        { "signed long int", "long int" },
+        { "signed long long", "long long int" },
+        { "signed long long int", "long long int" },
+        { "signed short", "short int" },
+        { "signed short int", "short int" },
         { "long", "long int" },
         { "unsigned long", "long unsigned int" },
         { "unsigned long int", "long unsigned int" },

@@ -232,14 +232,18 @@ class Types(unittest.TestCase):
         for spelling, size in (("int", 4), ("unsigned", 4), ("struct pair *", 8),
                                ("struct pair*", 8), ("char *", 8), ("const char *", 8),
                                ("unsigned long long", 8), ("struct big **", 8),
-                               ("unsigned [3][4]", 48), ("int[3]", 12), ("struct big [2]", 208)):
+                               ("unsigned [3][4]", 48), ("int[3]", 12), ("struct big [2]", 208),
+                               ("signed int", 4), ("void *", 8), ("struct pair const *", 8),
+                               ("volatile int", 4), ("int (*)[3]", 8), ("char const *const", 8),
+                               ("struct big (*)(char, int *)", 8)):
             for path in (self.btf, self.ctf, self.dwarf):
                 done = types("dump", path, spelling)
                 self.assertEqual(done.returncode, 0, (path, spelling, done.stderr))
                 self.assertIn(f", {size} bytes", done.stdout.splitlines()[0])
         done = types("dump", self.btf, "int (*)(struct pair *, ...)")
         self.assertIn("8 bytes, pointer", done.stdout)
-        for spelling in ("colour", "int [", "int [x]", "colour *", "int ]"):
+        for spelling in ("colour", "int [", "int [x]", "colour *", "int ]", "int (int)",
+                         "int (*", "*", "colour const"):
             self.assertEqual(types("dump", self.btf, spelling).returncode, 1, spelling)
 
     def test_equal_files_have_no_differences(self):
