@@ -11,6 +11,7 @@
 #include "symbolizer/arguments/argument_lookup.h"
 #include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/arguments/argument_value.h"
+#include "symbolizer/files/die_walk.h"
 
 enum {
     USES_MAX = 512,
@@ -229,35 +230,24 @@ static size_t globals_scope(struct finding *f, Dwarf_Die *die, size_t outer)
 // namespaces in it.
 static void globals_find_variables(struct finding *f)
 {
-    struct {
-        Dwarf_Die child;
-        size_t scope;
-    } levels[SCOPES_DEPTH];
+    Dwarf_Die at[SCOPES_DEPTH];
+    size_t scopes[SCOPES_DEPTH] = { 0 };
     Dwarf_Die function = f->call->function;
     Dwarf_Die unit;
-    size_t depth = 0;
+    int depth = 0;
     if (dwarf_diecu(&function, &unit, NULL, NULL) == NULL ||
-        dwarf_child(&unit, &levels[0].child) != 0)
+        dwarf_child(&unit, &at[0]) != 0)
         return;
-    levels[0].scope = 0;
     for (bool more = true; more;) {
-        Dwarf_Die *die = &levels[depth].child;
-        size_t scope = levels[depth].scope;
-        int tag = dwarf_tag(die);
-        if (tag == DW_TAG_variable)
-            globals_add_variable(f, die, scope);
-        if (tag == DW_TAG_namespace && depth + 1 < SCOPES_DEPTH)
-            scope = globals_scope(f, die, scope);
-        if (tag == DW_TAG_namespace && depth + 1 < SCOPES_DEPTH && scope != SIZE_MAX &&
-            dwarf_child(die, &levels[depth + 1].child) == 0) {
-            levels[++depth].scope = scope;
-            continue;
-        }
-        while (dwarf_siblingof(&levels[depth].child, &levels[depth].child) != 0 &&
-               more) {
-            more = depth != 0;
-            depth -= more;
-        }
+        Dwarf_Die *die = &at[depth];
+        bool nests = dwarf_tag(die) == DW_TAG_namespace && depth + 1 < SCOPES_DEPTH;
+        size_t scope = nests ? globals_scope(f, die, scopes[depth]) : SIZE_MAX;
+        if (dwarf_tag(die) == DW_TAG_variable)
+            globals_add_variable(f, die, scopes[depth]);
+        if (scope != SIZE_MAX && dwarf_child(die, &at[depth + 1]) == 0)
+            scopes[++depth] = scope;
+        else
+            more = die_walk_on(at, &depth);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "report/file/report_tree.h"
 #include "symbolizer/arguments/argument_origin.h"
+#include "symbolizer/files/die_walk.h"
 
 // SCOPES_MAX is the greatest depth of nested blocks and inlined calls.
 enum { SCOPES_MAX = 256 };
@@ -42,7 +43,7 @@ bool argument_inline_enter(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
             *out = child;
             return true;
         }
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     }
     return false;
 }

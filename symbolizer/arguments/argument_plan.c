@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_origin.h"
+#include "symbolizer/files/die_walk.h"
 #include "symbolizer/types/type_name.h"
 #include "symbolizer/values/type_value.h"
 
@@ -142,7 +143,7 @@ static bool plan_find_instance(Dwarf_Die *inlined, const Dwarf_Die *parameter,
             *out = child;
             return true;
         }
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     }
     return false;
 }
@@ -162,7 +163,7 @@ static void plan_parameters(struct planning *p, Dwarf_Die *scope)
                 (void)plan_find_instance(scope, &parameter, &instance);
             plan_add(p, &instance);
         }
-        more = dwarf_siblingof(&parameter, &parameter);
+        more = die_walk_next(&parameter);
     }
 }
 
@@ -176,7 +177,7 @@ static void plan_block(struct planning *p, Dwarf_Die *block)
             !dwarf_hasattr_integrate(&child, DW_AT_declaration) &&
             p->plan->count < ARGUMENT_LOCALS_MAX)
             plan_add(p, &child);
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "symbolizer/arguments/argument_plan.h"
 #include "symbolizer/arguments/argument_stack.h"
 #include "symbolizer/arguments/argument_start.h"
+#include "symbolizer/files/die_walk.h"
 
 static bool base_evaluate(const struct argument_stack *stack,
                           const struct argument_call *call, uint64_t *out)
@@ -92,9 +93,8 @@ static bool site_find_entry(Dwarf_Die *function, uint64_t vaddr, Dwarf_Die *out)
             depth++;
             continue;
         }
-        while (dwarf_siblingof(&at[depth], &at[depth]) != 0)
-            if (depth-- == 0)
-                return false;
+        if (!die_walk_on(at, &depth))
+            return false;
     }
 }
 
@@ -248,7 +248,7 @@ static bool find_parameter(Dwarf_Die *site, unsigned reg, struct argument_passed
         if (is_passed_in(&parameter, reg))
             return find_expression(
                 &parameter, modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
-        more = dwarf_siblingof(&parameter, &parameter);
+        more = die_walk_next(&parameter);
     }
     return false;
 }
@@ -350,7 +350,7 @@ static bool site_find_passed_for(Dwarf_Die *site, const Dwarf_Die *parameter,
             argument_origin_of(&of).addr == wanted)
             return find_expression(
                 &child, modern ? DW_AT_call_value : DW_AT_GNU_call_site_value, out);
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     }
     return false;
 }

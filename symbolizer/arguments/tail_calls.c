@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "symbolizer/arguments/argument_origin.h"
+#include "symbolizer/files/die_walk.h"
 
 enum {
     JUMPS_MAX = 32,       // that one function ends with
@@ -107,9 +108,8 @@ static bool read_jumps(struct argument_image *image, Dwarf_Die *function,
                 continue;
             }
         }
-        while (dwarf_siblingof(&at[depth], &at[depth]) != 0)
-            if (depth-- == 0)
-                return true;
+        if (!die_walk_on(at, &depth))
+            return true;
     }
 }
 

@@ -6,6 +6,7 @@
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_lookup.h"
 #include "symbolizer/arguments/argument_origin.h"
+#include "symbolizer/files/die_walk.h"
 #include "symbolizer/types/type_table.h"
 
 enum { SCOPE_BLOCKS_MAX = 64 };
@@ -90,8 +91,7 @@ static void scope_add_children(struct scope_reading *r, const Dwarf_Die *block)
 {
     Dwarf_Die of = *block;
     Dwarf_Die child;
-    for (int more = dwarf_child(&of, &child); more == 0;
-         more = dwarf_siblingof(&child, &child)) {
+    for (int more = dwarf_child(&of, &child); more == 0; more = die_walk_next(&child)) {
         if (dwarf_tag(&child) == DW_TAG_variable)
             scope_add(r, &child, ARGUMENT_LOCAL);
         if (dwarf_tag(&child) == DW_TAG_formal_parameter)
@@ -107,8 +107,7 @@ static void scope_add_globals(struct scope_reading *r)
     Dwarf_Die child;
     if (dwarf_diecu(&function, &unit, NULL, NULL) == NULL)
         return;
-    for (int more = dwarf_child(&unit, &child); more == 0;
-         more = dwarf_siblingof(&child, &child))
+    for (int more = dwarf_child(&unit, &child); more == 0; more = die_walk_next(&child))
         if (dwarf_tag(&child) == DW_TAG_variable)
             scope_add(r, &child, ARGUMENT_GLOBAL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "symbolizer/files/die_walk.h"
 #include "symbolizer/types/type_check.h"
 #include "symbolizer/types/type_name.h"
 
@@ -371,12 +372,12 @@ static enum ch_status add_template_arguments(struct type_dwarf *types, Dwarf_Die
     enum ch_status status = CH_OK;
     uint32_t first = types->table->part_count;
     for (int more = dwarf_child(die, &child); more == 0 && status == CH_OK;
-         more = dwarf_siblingof(&child, &child)) {
+         more = die_walk_next(&child)) {
         bool pack = dwarf_tag(&child) == DW_TAG_GNU_template_parameter_pack;
         if (!pack)
             status = add_template_argument(types, &child);
         for (int left = pack ? dwarf_child(&child, &packed) : 1;
-             left == 0 && status == CH_OK; left = dwarf_siblingof(&packed, &packed))
+             left == 0 && status == CH_OK; left = die_walk_next(&packed))
             status = add_template_argument(types, &packed);
     }
     type->argument_count = types->table->part_count - first;
@@ -394,7 +395,7 @@ static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
                   dwarf_formsdata(&attribute, &value) == 0;
     int more = dwarf_child(variant, &child);
     while (more == 0 && dwarf_tag(&child) != DW_TAG_member)
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     if (more != 0)
         return CH_OK;
     uint32_t last = types->table->part_count;
@@ -424,7 +425,7 @@ static enum ch_status add_variants(struct type_dwarf *types, Dwarf_Die *die,
             return status;
     }
     for (int more = dwarf_child(die, &child); more == 0 && status == CH_OK;
-         more = dwarf_siblingof(&child, &child))
+         more = die_walk_next(&child))
         if (dwarf_tag(&child) == DW_TAG_variant)
             status = add_variant(types, &child, type, how);
     type->variants = true;
@@ -442,7 +443,7 @@ static enum ch_status add_children(struct type_dwarf *types, Dwarf_Die *die,
         status = dwarf_tag(&child) == DW_TAG_variant_part
                      ? add_variants(types, &child, type, how)
                      : add_child(types, type, &child, how);
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     }
     type->part_count = types->table->part_count - type->first_part;
     if (status == CH_OK && strchr(type->name, '<') != NULL)
@@ -499,7 +500,7 @@ static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
             type->kind = TYPE_UNKNOWN;
             return CH_OK;
         }
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     }
     for (int i = 0; i + 1 < dimensions; i++) {
         const struct type inner = {
@@ -739,7 +740,7 @@ enum ch_status type_dwarf_add_unit(struct type_dwarf *types, Dwarf_Die *unit,
         enum ch_status status = add_top(types, &child, name);
         if (status != CH_OK)
             return status;
-        more = dwarf_siblingof(&child, &child);
+        more = die_walk_next(&child);
     }
     return CH_OK;
 }

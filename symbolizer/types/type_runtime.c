@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "symbolizer/files/die_walk.h"
 
 enum {
     GO_TYPE = 0x2904, // the attribute that has the offset of Go's description
@@ -85,7 +86,7 @@ static void runtime_read_go(struct type_dwarf *types, Dwarf_Die *unit)
     Dwarf_Attribute attribute;
     Dwarf_Addr offset;
     for (int more = dwarf_child(unit, &child); more == 0;
-         more = dwarf_siblingof(&child, &child)) {
+         more = die_walk_next(&child)) {
         if (dwarf_attr(&child, GO_TYPE, &attribute) == NULL ||
             dwarf_formaddr(&attribute, &offset) != 0 || offset == 0)
             continue;
@@ -136,10 +137,8 @@ bool type_runtime_class_of(const struct type_dwarf *types, const Dwarf_Die *func
                            struct type_runtime_class *out)
 {
     Dwarf_Die die = *function;
-    Dwarf_Die *scopes = NULL;
     Dwarf_Attribute attribute;
     Dwarf_Addr entry;
-    bool found = false;
     if (dwarf_entrypc(&die, &entry) != 0 ||
         runtime_is_folded(dwarf_getelf(types->dwarf), entry))
         return false;
@@ -148,15 +147,12 @@ bool type_runtime_class_of(const struct type_dwarf *types, const Dwarf_Die *func
              dwarf_attr(&die, DW_AT_specification, &attribute) != NULL) &&
             dwarf_formref_die(&attribute, &die) == NULL)
             return false;
-    int count = dwarf_getscopes_die(&die, &scopes);
-    if (count > 1 && (dwarf_tag(&scopes[1]) == DW_TAG_class_type ||
-                      dwarf_tag(&scopes[1]) == DW_TAG_structure_type)) {
-        out->die = scopes[1];
-        out->name = dwarf_diename(&out->die);
-        found = out->name != NULL;
-    }
-    free(scopes);
-    return found;
+    if (!die_walk_parent(&die, &out->die) ||
+        (dwarf_tag(&out->die) != DW_TAG_class_type &&
+         dwarf_tag(&out->die) != DW_TAG_structure_type))
+        return false;
+    out->name = dwarf_diename(&out->die);
+    return out->name != NULL;
 }
 
 uint32_t type_runtime_argument(struct type_dwarf *types,
@@ -166,7 +162,7 @@ uint32_t type_runtime_argument(struct type_dwarf *types,
     Dwarf_Die child;
     uint32_t type;
     for (int more = dwarf_child(&die, &child); more == 0;
-         more = dwarf_siblingof(&child, &child)) {
+         more = die_walk_next(&child)) {
         if (dwarf_tag(&child) != DW_TAG_template_type_parameter || index-- != 0)
             continue;
         return type_dwarf_add_type_of(types, &child, TYPE_DWARF_VALUE, &type) == CH_OK
@@ -186,7 +182,7 @@ bool type_runtime_constant(const struct type_runtime_class *class, const char *n
         Dwarf_Attribute attribute;
         Dwarf_Word value;
         for (int more = dwarf_child(&die, &child); more == 0;
-             more = dwarf_siblingof(&child, &child)) {
+             more = die_walk_next(&child)) {
             const char *found = dwarf_diename(&child);
             if (dwarf_tag(&child) == DW_TAG_inheritance && base.addr == NULL &&
                 dwarf_attr(&child, DW_AT_type, &attribute) != NULL)
