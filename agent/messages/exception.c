@@ -62,6 +62,13 @@ uint64_t runtime_find_abort_message(const struct capture *capture)
     return found != 0 ? found : find_in_static_program(capture, "__abort_msg");
 }
 
+uint64_t runtime_find_streams(const struct capture *capture)
+{
+    uint64_t found = image_symbol_find_in(&capture->reader, &capture->images,
+                                          "/libc.so", "_IO_list_all");
+    return found != 0 ? found : find_in_static_program(capture, "_IO_list_all");
+}
+
 uint64_t runtime_find_assert_fail(const struct capture *capture)
 {
     static const char *const libraries[] = { "/libc.so", "/ld-musl-" };

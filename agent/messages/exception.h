@@ -70,6 +70,10 @@ void thrown_stack_read(const struct memory_reader *reader, uint64_t state,
 // runtime_find_abort_message is the address of glibc's __abort_msg; 0: not known.
 uint64_t runtime_find_abort_message(const struct capture *capture);
 
+// runtime_find_streams is the address of glibc's pointer to its first stream; 0: not
+// known.
+uint64_t runtime_find_streams(const struct capture *capture);
+
 // runtime_find_assert_fail is the address of the C library's __assert_fail; 0: not
 // known.
 uint64_t runtime_find_assert_fail(const struct capture *capture);

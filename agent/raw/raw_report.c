@@ -33,6 +33,7 @@
 #include "agent/facts/watch.h"
 #include "agent/flight/flight_report.h"
 #include "agent/live/capture.h"
+#include "agent/messages/unwritten.h"
 #include "agent/raw/crash_examine.h"
 #include "agent/raw/raw_memory.h"
 #include "agent/raw/raw_sampled_heap.h"
@@ -382,6 +383,7 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
     raw_pointers_write(w, capture);
     origins_write(w, capture, &crash->origins);
     waits_write(w, crash->waits);
+    unwritten_write(w, capture);
     write_then(w, capture->crash);
     json_write_end(w, '}');
 }

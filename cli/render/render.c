@@ -160,8 +160,7 @@ static void render_flight_time(const struct pen *pen, int64_t ns)
     pen_plain(pen, "    %*s  ", TIME_WIDTH, text);
 }
 
-// render_flight_call writes a call's function, and the argument that was recorded with
-// it.
+// render_flight_call writes a call's function, and the argument recorded with it.
 static void render_flight_call(const struct pen *pen, const json_t *call)
 {
     const char *name = report_string(call, "function");
@@ -237,8 +236,7 @@ static void render_flight_header(const struct pen *pen, const json_t *report,
 }
 
 // render_flight_write writes the last events of each thread: `most` for the crashed
-// thread, a quarter of that for the others. For a report without a flight record it
-// writes nothing.
+// thread, a quarter of that for the others; without a flight record, nothing.
 static void render_flight_write(const struct pen *pen, const json_t *report,
                                 size_t most)
 {
@@ -458,9 +456,9 @@ static void render_host(const struct render *render)
             text_appendf(&line, "%s%s", line.size != 0 ? ", " : "", value);
     }
     write_text_field(&render->pen, "Host", &line);
-    render_field(
-        &render->pen, "Directory",
-        report_string(json_object_get(render->report, "process"), "working_directory"));
+    const json_t *process = json_object_get(render->report, "process");
+    render_field(&render->pen, "Directory",
+                 report_string(process, "working_directory"));
 }
 
 // render_termination shows what a process that was killed used, and the kernel's word.
@@ -469,24 +467,31 @@ static void render_termination(const struct render *render)
     const json_t *termination =
         json_object_get(json_object_get(render->report, "crash"), "death");
     struct text CH_CLEANUP(text_deinit) memory = { 0 };
-    if (memory_words_append(render->report, &memory) && text_ok(&memory))
-        render_field(&render->pen, "Memory", memory.bytes);
+    if (memory_words_append(render->report, &memory))
+        write_text_field(&render->pen, "Memory", &memory);
     render_field(&render->pen, "Kernel", report_string(termination, "kernel"));
 }
 
-// render_stderr writes what the program wrote last: of one that ended by an exit, its
-// stack is in there.
+static void render_said(const struct render *render, const char *what, const char *text)
+{
+    bool full = render->preset == PRESET_FULL;
+    if (text == NULL)
+        return;
+    pen_plain(&render->pen, "\n%s:\n", what);
+    pen_lines(&render->pen, text, full ? INT_MAX : STDERR_LINES_MAX);
+}
+
+// render_stderr writes what the program said last. After an exit, its stack is in it.
 static void render_stderr(const struct render *render)
 {
     const json_t *crash = json_object_get(render->report, "crash");
+    const json_t *streams = json_object_get(crash, "unwritten");
     const char *said = report_string(json_object_get(crash, "death"), "stderr");
-    if (said == NULL)
-        said = report_string(crash, "stderr");
-    if (said == NULL)
-        return;
-    pen_plain(&render->pen, "\nStandard error:\n");
-    pen_lines(&render->pen, said,
-              render->preset == PRESET_FULL ? INT_MAX : STDERR_LINES_MAX);
+    render_said(render, "Standard error", said ? said : report_string(crash, "stderr"));
+    for (size_t i = 0; i < json_array_size(streams); i++) {
+        said = report_string(json_array_get(streams, i), "text");
+        render_said(render, "Logged, not yet written", said);
+    }
 }
 
 static void render_header(const struct render *render)

@@ -234,6 +234,15 @@ static void write_termination(struct text *out, const json_t *report)
                    "<details class=\"inner\"><summary>Standard error</summary>"
                    "<pre>%s</pre></details>",
                    said);
+    const json_t *streams = json_object_get(crash, "unwritten");
+    for (size_t i = 0; i < json_array_size(streams); i++) {
+        const char *text = report_string(json_array_get(streams, i), "text");
+        if (text != NULL)
+            html_write(out,
+                       "<details class=\"inner\"><summary>Logged, not yet written"
+                       "</summary><pre>%s</pre></details>",
+                       text);
+    }
 }
 
 static void write_hero(struct text *out, const struct viewed_report *viewed,

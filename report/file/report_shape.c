@@ -45,6 +45,7 @@ const struct report_shape_member report_shape_crash[] = {
     { "summary", REPORT_SHAPE_STRING, false },
     { "message", REPORT_SHAPE_STRING, false },
     { "stderr", REPORT_SHAPE_STRING, false },
+    { "unwritten", REPORT_SHAPE_ARRAY, false },
     { "exception", REPORT_SHAPE_OBJECT, false },
     { 0 },
 };
