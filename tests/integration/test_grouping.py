@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # One bug, one key: 70 bugs in programs of one family, in C, C++ and Rust, are built and
-# run in ten variants, and the key of each is compared with that of the first. A variant
+# run in 14 variants, and the key of each is compared with that of the first. A variant
 # counts where the innermost function of the program's own in the first is on its stack
 # too, inlined or not, which DWARF says (addr2line), not our report.
 #
@@ -23,6 +23,7 @@ import tempfile
 import unittest
 
 import harness
+import test_core_aarch64
 from place import no_rust, rust_compiler
 
 SOURCES = os.path.join(harness.SOURCE, "tests", "integration", "programs", "grouping")
@@ -45,6 +46,11 @@ BUILDS = {
     "clang": {C: ["clang", "-O2"], CXX: ["clang++", "-O2"],
               RUST: ["-Copt-level=s", "-Ccodegen-units=1"]},
     "moved": {C: ["gcc", "-O2"], CXX: ["g++", "-O2"], RUST: ["-Copt-level=2"]},
+    "sources": {C: ["gcc", "-O2"], CXX: ["g++", "-O2"], RUST: ["-Copt-level=2"]},
+    "static": {C: ["gcc", "-O2", "-static"], CXX: ["g++", "-O2", "-static"],
+               RUST: ["-Copt-level=2", "-Ctarget-feature=+crt-static"]},
+    "musl": {C: ["musl-gcc", "-O2", "-static"]},
+    "AArch64": {C: [test_core_aarch64.COMPILER, "-O2"], CXX: [test_core_aarch64.CXX, "-O2"]},
 }
 PROGRAMS = {C: ("ledgerd", ["ledger.c", "ledger_report.c"]),
             CXX: ("gateway", ["gateway.cc"]), RUST: ("stock", ["stock.rs"])}
@@ -68,6 +74,10 @@ VARIANTS = {
     "renamed": Variant("O2", "{}-2.1", 0, 0, BAD, "live"),
     "pointer": Variant("O2", "{}", 0, 0, "0x4141414141414141", "live"),
     "core": Variant("O2", "{}", 0, 0, BAD, "core"),
+    "sources": Variant("sources", "{}", 0, 0, BAD, "live"),
+    "static": Variant("static", "{}", 0, 0, BAD, "trace"),
+    "musl": Variant("musl", "{}", 0, 0, BAD, "trace"),
+    "AArch64": Variant("AArch64", "{}", 0, 0, BAD, "qemu"),
 }
 
 
@@ -112,18 +122,23 @@ class Family:
         sources = os.path.join(self.folder, build, "src")
         os.makedirs(sources, exist_ok=True)
         names = PROGRAMS[language][1] + (["ledger.h"] if language == C else [])
+        # The files of the program; the names of a header are in its sources.
+        new = {name: "new_" + name for name in PROGRAMS[language][1] if build == "sources"}
         for name in names:
             with open(os.path.join(SOURCES, name), encoding="utf-8") as file:
                 text = file.read()
-            with open(os.path.join(sources, name), "w", encoding="utf-8") as file:
+            with open(os.path.join(sources, new.get(name, name)), "w", encoding="utf-8") as file:
                 file.write(moved(text) if build == "moved" else text)
-        paths = [os.path.join(sources, name) for name in PROGRAMS[language][1]]
+        paths = [os.path.join(sources, new.get(name, name)) for name in PROGRAMS[language][1]]
         subprocess.run(command_of(language, build, paths, self.path(language, build)),
                        check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     @staticmethod
     def builds(language):
-        return list(BUILDS) if harness.FULL else REDUCED_BUILDS[language]
+        builds = [name for name, commands in BUILDS.items() if language in commands and
+                  (language == RUST or shutil.which(commands[language][0])) and
+                  (name != "AArch64" or test_core_aarch64.QEMU)]
+        return builds if harness.FULL else REDUCED_BUILDS[language]
 
     def make_all(self):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -181,7 +196,15 @@ class Runs:
         with harness.Scene() as scene:
             if variant.by == "core":
                 path = self.run_for_core(scene, command)
+            elif variant.by == "qemu":
+                path = self.run_under_qemu(command)
+                if path is None:
+                    print(f"{bug[1]} {name}: no core", file=sys.stderr)
+                    return
             else:
+                if variant.by == "trace":
+                    scene.preload = None
+                    command = [harness.CRASHHOOK, "run", "--via", "trace", "--", *command]
                 scene.run(command, CRASHHOOK_ARGUMENTS="no")
                 paths = scene.report_paths()
                 if not paths:
@@ -209,6 +232,22 @@ class Runs:
         path = os.path.join(scene.folder, "report.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(done.stdout)
+        return path
+
+    @staticmethod
+    def run_under_qemu(command):
+        scene = test_core_aarch64.ForeignScene()
+        try:
+            core = scene.crash(*command)
+            report = scene.report(core, "--exe", command[0], "--sysroot",
+                                  test_core_aarch64.SYSROOT)
+        except AssertionError:
+            return None
+        finally:
+            shutil.rmtree(scene.folder)
+        path = command[0] + "." + command[1] + ".report"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
         return path
 
     def run_all(self, bugs, names):
@@ -264,8 +303,9 @@ class Stacks:
             yield int(frame["image_offset"], 16) - (frame["kind"] == "ra")
 
     def look_up(self, binary, addresses):
+        tool = "aarch64-linux-gnu-addr2line" if "/AArch64/" in binary else "addr2line"
         text = subprocess.run(
-            ["addr2line", "-afiC", "-e", binary], check=True, text=True,
+            [tool, "-afiC", "-e", binary], check=True, text=True,
             input="".join(f"{address:#x}\n" for address in addresses),
             stdout=subprocess.PIPE).stdout
         found, lines, current = {}, text.splitlines(), None
