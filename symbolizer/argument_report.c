@@ -454,6 +454,18 @@ struct listing {
     struct argument_report_result result;
 };
 
+// place_cut adds where a pointer was taken from a variable of 4 bytes.
+static void place_cut(const struct listing *listing)
+{
+    json_t *origin = json_object_get(listing->result.fault, "origin");
+    const json_t *vaddr = json_object_get(origin, "vaddr");
+    if (vaddr == NULL)
+        return;
+    code_listing_add_place(listing->stack, 0, listing->space.from,
+                           (uint64_t)json_integer_value(vaddr), origin);
+    (void)json_object_del(origin, "vaddr");
+}
+
 // report_list_threads lists the threads that crashed, or the others.
 static void report_list_threads(struct listing *listing, bool crashed)
 {
@@ -475,6 +487,7 @@ static void report_list_threads(struct listing *listing, bool crashed)
             listing->result.registers = list_registers(listing->stack);
             listing->result.fault =
                 argument_fault_find(listing->report, listing->stack, frames, shown);
+            place_cut(listing);
             listing->result.message = fatal_calls_find(listing->stack, frames);
             listing->result.code =
                 code_listing_make(listing->report, listing->stack, listing->space.from);

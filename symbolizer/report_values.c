@@ -82,7 +82,8 @@ static void settle_kind(json_t *crash, const json_t *fault)
 // is_fault_origin checks what the child says of where the bad value came from.
 static bool is_fault_origin(const json_t *origin)
 {
-    static const char *const texts[] = { "register", "address", "member" };
+    static const char *const texts[] = { "register", "address", "member", "variable",
+                                         "file" };
     const char *kind = report_string(origin, "kind");
     const json_t *offset = json_object_get(origin, "offset");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -93,7 +94,9 @@ static bool is_fault_origin(const json_t *origin)
     return kind != NULL &&
            (offset == NULL ||
             (json_is_integer(offset) && json_integer_value(offset) >= 0)) &&
-           (strcmp(kind, "null-offset") == 0 || strcmp(kind, "freed-stack") == 0);
+           report_integer(origin, "line", 1) > 0 &&
+           (strcmp(kind, "null-offset") == 0 || strcmp(kind, "freed-stack") == 0 ||
+            strcmp(kind, "truncated") == 0);
 }
 
 // take_origin adds where the bad value came from, unless its form has told: then only
@@ -106,12 +109,17 @@ static void take_origin(json_t *crash, json_t *origin)
     if (null && kind != CRASH_KIND_NULL_DEREFERENCE)
         return;
     const char *known_kind = report_string(known, "kind");
+    bool same =
+        known_kind != NULL && strcmp(known_kind, report_string(origin, "kind")) == 0;
+    bool cut = strcmp(report_string(origin, "kind"), "truncated") == 0;
+    if (!same && cut && (known != NULL || kind != CRASH_KIND_UNKNOWN))
+        return; // of a small number nothing was cut
     if (known == NULL && null && report_integer(origin, "offset", 0) == 0)
         return;
     if (known == NULL) {
         (void)json_object_set_new(origin, "confidence", json_string("proved"));
         (void)json_object_set(crash, "provenance", origin);
-    } else if (null && known_kind != NULL && strcmp(known_kind, "null-offset") == 0) {
+    } else if (same) {
         (void)json_object_update_missing(known, origin);
     }
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -61,8 +62,16 @@ static void append_whole(const struct crash_origin *o, struct text *out)
 static void append_cut(const struct crash_origin *o, struct text *out)
 {
     append_origin_value(o, out);
-    text_append_string(out, " is the lower half of a pointer, ");
-    append_whole(o, out);
+    if (o->address != NULL) {
+        text_append_string(out, " is the lower half of a pointer, ");
+        append_whole(o, out);
+    }
+    if (o->variable == NULL)
+        return;
+    text_appendf(out, "%s was taken from `%s`, which has 4 bytes",
+                 o->address != NULL ? "; it" : "", o->variable);
+    if (o->file != NULL)
+        text_appendf(out, ", at %s:%" PRId64, file_name(o->file), o->line);
 }
 
 static void append_flip(const struct crash_origin *o, struct text *out)

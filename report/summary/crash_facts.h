@@ -28,6 +28,9 @@ struct crash_origin {
     const char *filler;
     const char *holder;
     const char *image;
+    const char *variable; // truncated: what has the 4 bytes, and where they became
+    const char *file;     // a pointer
+    int64_t line;
     const char *member; // null-offset: what the pointer was followed to
     int64_t bit;
     int64_t thread;

@@ -239,6 +239,8 @@ static const char *bus_words(int code)
 // nothing_words says that nothing is mapped at the address; at a small one, why.
 static const char *nothing_words(const struct crash_facts *f)
 {
+    if (crash_address_is_small(-f->address) && f->address != 0)
+        return ", a small negative number and not an address";
     return f->address != 0 && crash_address_is_small(f->address)
                ? ", a small number and not an address"
                : ", where nothing is mapped";
@@ -251,7 +253,7 @@ static void append_fault_place(const struct crash_facts *f, struct text *out)
         text_append_string(out, ", for which no huge page is free");
     else if (f->signal == SIGBUS)
         text_append_string(out, bus_words(f->code));
-    else if (f->address >= KERNEL_ADDRESSES)
+    else if (f->address >= KERNEL_ADDRESSES && !crash_address_is_small(-f->address))
         text_append_string(out, ", an address of the kernel's");
     else if (!f->address_place.mapped)
         text_append_string(out, nothing_words(f));
@@ -265,7 +267,7 @@ static void append_unmapped(const struct crash_facts *f, struct text *out)
                                 ? ", where nothing is mapped; probably code that was "
                                   "unmapped"
                                 : ", where nothing is mapped; probably memory that "
-                                  "was unmapped");
+                                  "was unmapped or moved");
 }
 
 static const char *const access_verbs[] = {
@@ -753,6 +755,10 @@ void crash_summary(const struct crash_facts *f, struct text *out)
         text_append_string(out, "; ");
         crash_variable_append(&f->variable, out);
     }
+    if (f->variable.expression != NULL && f->origin.member != NULL &&
+        f->origin.offset != 0 && crash_origin_is_said(&f->origin))
+        text_appendf(out, "; `%s` is %" PRId64 " bytes from it", f->origin.member,
+                     f->origin.offset);
     if (f->nearest.object != NULL) {
         text_append_string(out, "; this is ");
         crash_nearest_append(&f->nearest, out);

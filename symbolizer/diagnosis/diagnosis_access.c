@@ -225,8 +225,9 @@ static void name_null(const struct access *access)
     bool null = is_null(access) && near && !is_mapped;
     if (kind == CRASH_KIND_UNKNOWN && null)
         crash_words_set_kind(access->crash, CRASH_KIND_NULL_DEREFERENCE);
-    else if (kind == CRASH_KIND_NULL_DEREFERENCE && !is_null(access) &&
-             access->address != 0)
+    else if ((kind == CRASH_KIND_UNKNOWN && -access->address < NEAR_ELEMENT_BYTES) ||
+             (kind == CRASH_KIND_NULL_DEREFERENCE && !is_null(access) &&
+              access->address != 0))
         crash_words_set_kind(access->crash, CRASH_KIND_SMALL_ADDRESS);
 }
 

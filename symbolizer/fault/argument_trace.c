@@ -103,6 +103,7 @@ bool argument_path_append(const struct type_table *table, struct argument_part *
 enum {
     LINKS_MAX = 8, // loads and copies that are followed
     WORD_BYTES = 8,
+    HALF_BYTES = 4,
 };
 
 void argument_named_deinit(struct argument_named *named)
@@ -763,6 +764,104 @@ bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t re
     while (known && count != 0)
         known = trace_read(&t, *out + (uint64_t)offsets[--count], WORD_BYTES, out);
     return known;
+}
+
+// trace_store finds the step that stored the word which step from loads. SIZE_MAX: that
+// is not known.
+static size_t trace_store(const struct tracing *t, size_t from)
+{
+    const struct instruction_memory *slot = &t->scan->code.steps[from].effects.memory;
+    size_t at = from;
+    while (slot->base < ARGUMENT_GENERAL_REGISTERS &&
+           slot->index == INSTRUCTION_NO_REGISTER && !trace_is_joined(t, at)) {
+        const struct instruction_effects *effects = &t->scan->code.steps[--at].effects;
+        const struct instruction_memory *to = &effects->memory;
+        if (effects->written >> slot->base & 1)
+            return SIZE_MAX;
+        if (effects->action == INSTRUCTION_STORES && to->base == slot->base &&
+            to->index == INSTRUCTION_NO_REGISTER &&
+            to->displacement == slot->displacement)
+            return effects->bytes == WORD_BYTES ? at : SIZE_MAX;
+    }
+    return SIZE_MAX;
+}
+
+// trace_whole goes back to the step that made a word of 4 bytes, through copies, sums
+// with constants, and local variables. SIZE_MAX: there is none.
+static size_t trace_whole(struct tracing *t)
+{
+    for (int i = 0; i < 2 * LINKS_MAX; i++) {
+        size_t step = trace_definition(t);
+        if (step == SIZE_MAX)
+            return SIZE_MAX;
+        const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
+        enum instruction_action action = trace_action(effects, t->reg);
+        bool copies = action == INSTRUCTION_MOVES || action == INSTRUCTION_LOADS;
+        if (copies && effects->bytes == HALF_BYTES)
+            return step;
+        if (!(copies && effects->bytes == WORD_BYTES) && action != INSTRUCTION_ADDS)
+            return SIZE_MAX;
+        if (action == INSTRUCTION_LOADS)
+            step = trace_store(t, step);
+        if (step == SIZE_MAX)
+            return SIZE_MAX;
+        if (action != INSTRUCTION_ADDS)
+            t->reg = t->scan->code.steps[step].effects.from;
+        t->at = step;
+    }
+    return SIZE_MAX;
+}
+
+bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t reg,
+                           struct argument_named *out)
+{
+    struct tracing t;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+        return false;
+    t.reg = reg;
+    const struct instruction_memory *slot = NULL;
+    for (int i = 0; i < LINKS_MAX; i++) {
+        size_t step = trace_definition(&t);
+        const struct instruction_effects *effects =
+            step != SIZE_MAX ? &t.scan->code.steps[step].effects : NULL;
+        bool loads = effects != NULL && effects->bytes == WORD_BYTES &&
+                     trace_action(effects, t.reg) == INSTRUCTION_LOADS;
+        // What was stored may have been loaded from the variable itself.
+        if (slot != NULL && (!loads || effects->memory.base != slot->base ||
+                             effects->memory.displacement != slot->displacement))
+            break;
+        size_t store = loads ? trace_store(&t, step) : SIZE_MAX;
+        if (store == SIZE_MAX)
+            return false;
+        slot = &effects->memory;
+        t.at = store;
+        t.reg = t.scan->code.steps[store].effects.from;
+    }
+    t.bytes = WORD_BYTES;
+    t.offset = true;
+    return trace_back(&t);
+}
+
+bool argument_trace_cut(struct argument_trace *trace, size_t index, uint8_t reg,
+                        struct argument_named *out, uint64_t *out_vaddr)
+{
+    struct tracing t;
+    uint64_t size;
+    bool named = false;
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+        return false;
+    t.reg = reg;
+    size_t step = trace_whole(&t);
+    if (step == SIZE_MAX)
+        return false;
+    *out_vaddr = t.scan->code.steps[step].vaddr;
+    t.bytes = HALF_BYTES;
+    if (!trace_step_back(&t, step, &named))
+        named = trace_back(&t);
+    const struct type_table *table = &t.call->image->types.table;
+    return named && !out->is_address && out->scale == 1 &&
+           table->types[type_strip(table, out->type)].kind == TYPE_INTEGER &&
+           type_size(table, out->type, &size) == CH_OK && size == HALF_BYTES;
 }
 
 const struct argument_step *argument_trace_step(struct argument_trace *trace,

@@ -52,6 +52,11 @@ bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t
 bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
                            struct argument_named *out);
 
+// argument_trace_stored names, as argument_trace_offset does, the value that was last
+// stored in the local variable that the register was loaded from.
+bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t reg,
+                           struct argument_named *out);
+
 // argument_trace_sum names the two values of which the register reg of call index is
 // the sum. False: it is none, or one of them has no name.
 bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
@@ -67,6 +72,11 @@ bool argument_trace_memory(struct argument_trace *trace, size_t index,
 // an address, or was loaded from memory whose address is known. It needs no name.
 bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t reg,
                           uint64_t *out);
+
+// argument_trace_cut names the 4 bytes that the value of the register was made from, by
+// their sign or with zeros, and gives where. False: the code does not do that.
+bool argument_trace_cut(struct argument_trace *trace, size_t index, uint8_t reg,
+                        struct argument_named *out, uint64_t *out_vaddr);
 
 // argument_trace_step gives the instruction that argument_trace_register begins before;
 // NULL: its function cannot be decoded.

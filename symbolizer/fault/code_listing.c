@@ -176,6 +176,21 @@ struct symbol_image *code_listing_open_lines(const struct argument_stack *stack,
     return lines;
 }
 
+void code_listing_add_place(const struct argument_stack *stack, size_t call,
+                            const struct report_images *images, uint64_t vaddr,
+                            json_t *object)
+{
+    const struct listed_code code = { .stack = stack };
+    struct symbol_image *lines = code_listing_open_lines(stack, call, images);
+    struct symbol_frame frames[SYMBOL_FRAMES_MAX];
+    if (lines != NULL && symbol_image_find(lines, vaddr, frames) != 0 &&
+        frames[0].file != NULL && frames[0].line != 0) {
+        (void)json_object_set_new(object, "file", masked_file(&code, frames[0].file));
+        (void)json_object_set_new(object, "line", json_integer(frames[0].line));
+    }
+    symbol_image_close(lines);
+}
+
 // find_listed_code finds the bytes from the start of the call's function on. Without a
 // start, they are those from the instruction on.
 static bool find_listed_code(const json_t *report, struct listed_code *code)

@@ -28,6 +28,12 @@ struct symbol_image *code_listing_open_lines(const struct argument_stack *stack,
                                              size_t call,
                                              const struct report_images *images);
 
+// code_listing_add_place adds to an object the file and the line of the instruction of
+// a call at vaddr, if they are known.
+void code_listing_add_place(const struct argument_stack *stack, size_t call,
+                            const struct report_images *images, uint64_t vaddr,
+                            json_t *object);
+
 // code_listing_symbols gives for each of crash.pointers {"symbol", "offset"} of the
 // function or variable that it points into, or null.
 json_t *code_listing_symbols(const json_t *report, struct argument_space *space);

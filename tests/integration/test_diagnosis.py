@@ -60,7 +60,7 @@ FAULTS = {
                       r"\(read 8 bytes at r\w+\+0x8, r\w+ = 0xdeadbeefdeadbee0\)"),
     "unmapped": (SEGV, "use-after-unmap",
                  rf"Read from {ADDRESS}, where nothing is mapped; probably memory that was "
-                 rf"unmapped \(read 1 byte at .*\)"),
+                 rf"unmapped or moved \(read 1 byte at .*\)"),
     "closed_library": (SEGV, "use-after-unmap",
                        rf"Jump to {ADDRESS}, where nothing is mapped; probably code that "
                        rf"was unmapped \(r\w+ = {ADDRESS}\); libplugin\.so was there, "

@@ -182,7 +182,7 @@ static void crash_where_something_was_unmapped_says_probably(void **state)
     f.address_place.unmapped = true;
     expect(&f, "use-after-unmap",
            "Read from 0x7f0000005000, where nothing is mapped; probably memory that "
-           "was unmapped");
+           "was unmapped or moved");
     f.access = CRASH_ACCESS_EXECUTE;
     f.pc = f.address;
     f.pc_place = f.address_place;

@@ -152,7 +152,7 @@ ENDINGS = {
                           "free(at); free(next);"),
     "frees_inside": ("ABRT", "heap-corruption", ".*free\\(\\): invalid pointer",
                      "char *at = block(40); free(at + 8); HERE;"),
-    "frees_stack": ("ABRT", "heap-corruption", ".*free\\(\\): invalid",
+    "frees_stack": ("ABRT", "heap-corruption", ".*(free\\(\\): invalid|double free or corruption)",
                     "char at[64]; KEEP_TEXT(at); free(at + 16); HERE;"),
     "overwrites_top": ("ABRT", "heap-corruption", ".*malloc\\(\\): corrupted top size",
                        "char *at = block(24); memset(at + n, 0xff, 40); HERE; "

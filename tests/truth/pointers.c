@@ -8,6 +8,7 @@
 // all ways: live|core
 #include <limits.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -199,6 +200,109 @@ OWN int unmapped_code(void)
     return code[0];
 }
 
+struct job {
+    int handle; // too short for what it is to hold
+    int number;
+};
+
+OWN long result_of(const struct job *job)
+{
+    long *result = (long *)(intptr_t)job->handle;
+    long value = *result;
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case int_handle
+//   cause: truncated
+//   kind: unknown
+//   in: result_of
+//   says: .* is the lower half of a pointer, 0x2000f0000000.*; it was taken from
+//     `job->handle`, which has 4 bytes, at pointers.c:\d+$
+//   variable: result|none
+//   builds: O0
+static int int_handle(void)
+{
+    long *volatile result =
+        mmap((void *)(uintptr_t)UINT64_C(0x2000f0000000), 4096, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    struct job job = { .handle = (int)(intptr_t)result, .number = (int)number };
+    __asm__ volatile("" : : "r"(&job) : "memory");
+    return (int)result_of(&job);
+}
+
+// case named_member
+//   kind: null-dereference
+//   in: name_length
+//   says: .*; `from->name` is 12 bytes from it$
+//   builds: O0 -static -musl
+static int named_member(void)
+{
+    return (int)name_length((struct node *)zero);
+}
+
+struct counter {
+    long total;
+    pthread_mutex_t lock;
+    int by_hour[24];
+};
+
+OWN int add(struct counter *to, long hour)
+{
+    pthread_mutex_lock(&to->lock);
+    __asm__ volatile("" : : : "memory");
+    return to->by_hour[hour];
+}
+
+// case lock_of_null
+//   kind: null-dereference|small-address
+//   in: add
+//   says: Read from 0x18,
+//   variable: to|none
+//   never: `mutex`
+//   builds: -static -musl
+static int lock_of_null(void)
+{
+    return add((struct counter *)zero, 3);
+}
+
+OWN int of_hour(const struct counter *in, long hour)
+{
+    int value = in->by_hour[hour];
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case hour_of_null
+//   kind: null-dereference
+//   in: of_hour
+//   says: Read from 0x5c, through a null pointer .*; `in`, an argument of of_hour, is
+//     null; `in->by_hour\[11\]` is 92 bytes from it$
+//   builds: O0
+static int hour_of_null(void)
+{
+    return of_hour((struct counter *)zero, 11 + zero);
+}
+
+OWN long total_of(const pthread_mutex_t *lock)
+{
+    const struct counter *whole = (const struct counter *)((const char *)lock - 8);
+    long value = whole->total;
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case around_null
+//   kind: null-dereference|small-address
+//   in: total_of
+//   says: Read from 0xfffffffffffffff8
+//   variable: lock|whole|zero
+//   never: kernel
+static int around_null(void)
+{
+    return (int)total_of((pthread_mutex_t *)zero);
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
@@ -207,7 +311,9 @@ static const struct {
     { "small_handle", small_handle },   { "cleared_return", cleared_return },
     { "quotient", quotient },           { "huge_page", huge_page },
     { "large_array", large_array },     { "largest_array", largest_array },
-    { "unmapped_code", unmapped_code },
+    { "unmapped_code", unmapped_code }, { "int_handle", int_handle },
+    { "named_member", named_member },   { "lock_of_null", lock_of_null },
+    { "hour_of_null", hour_of_null },   { "around_null", around_null },
 };
 
 int main(int argc, char **argv)

@@ -71,7 +71,7 @@ OWN int run_hook(int with)
 //   in: decode
 //   says: Read from 0x10, through a null pointer
 //   variable: with
-//   never: decode` is
+//   never: decode` is (null|0x)
 static int null_table()
 {
     return decode((codec *)zero);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search for the variable at fault (argument_fault.h), in parts: what the crashed
+// instruction used (argument_fault.c), and what was passed to a library's function that
+// crashed (argument_passed.c). Each part is a function that names the bad value, or
+// returns false.
+#pragma once
+#include <jansson.h>
+
+#include "symbolizer/fault/argument_freed.h"
+#include "symbolizer/fault/argument_index.h"
+#include "symbolizer/fault/argument_trace.h"
+#include "symbolizer/fault/library_functions.h"
+
+enum { FAULT_WORD_BYTES = 8 };
+
+// fault is the crash whose variable is looked for.
+struct fault {
+    const json_t *crash;
+    const json_t *shown;
+    struct argument_trace trace;
+    const struct argument_call *innermost;
+    struct argument_named named;
+    uint64_t value; // the bad one
+    uint8_t bytes;
+    uint64_t elements;              // of the array that it is outside of; 0: none
+    const char *container;          // what it is; NULL: an array
+    struct text array;              // its name
+    struct argument_named parts[2]; // of an address
+    uint8_t base;                   // the operand's register
+    const struct library_function *function; // that it was passed to; NULL: none
+    const char *passed_as;                   // its role there
+    bool likely;       // it is the only one that can be bad, but no code says so
+    const char *state; // of a block that was freed; NULL: not known
+    char text[ARGUMENT_FREED_TEXT]; // in the place of its size
+    bool number;                    // the value is a number, of 8 bytes
+    bool refused;                   // the value is where a call was to go
+};
+
+// fault_is_kind returns true if the crash is of one of the kinds, which end with NULL.
+bool fault_is_kind(const struct fault *f, const char *const *kinds);
+
+// fault_agrees returns true if memory has the bad value for the name.
+bool fault_agrees(const struct fault *f);
+
+// fault_name_register names a register of call index with that value.
+bool fault_name_register(struct fault *f, size_t index, uint8_t reg, uint64_t value);
+
+// fault_type gives the type of a named value, without typedefs and qualifiers.
+const struct type *fault_type(const struct argument_named *named);
+
+// fault_register_name gives the name of a register.
+const char *fault_register_name(const struct fault *f, uint8_t number);
+
+// fault_take_array takes the name of an array, and what it has.
+void fault_take_array(struct fault *f, struct argument_index *found);
+
+// fault_name_passed names the pointer that was passed to a function of a library, which
+// failed right at it, or a function that it called.
+bool fault_name_passed(struct fault *f);
+
+// fault_name_length names the number of bytes that was passed to a function of a
+// library, which failed past the end of what it was passed a pointer to.
+bool fault_name_length(struct fault *f);
+
+// fault_name_freed names the pointer with which the program called free, realloc or
+// delete, where malloc found that it is none of a block, or that the block is damaged.
+bool fault_name_freed(struct fault *f);
