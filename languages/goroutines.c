@@ -231,6 +231,7 @@ bool goroutines_read_origin(const struct goroutines *goroutines, uint64_t g,
     struct goroutine found = { 0 };
     if (memory_read_word(reader, g + layout->number, &found.id) != CH_OK ||
         found.id == 0 ||
+        memory_read_word(reader, g + layout->stack_high, &found.stack_end) != CH_OK ||
         (layout->creator != 0 &&
          memory_read_word(reader, g + layout->creator, &found.creator) != CH_OK) ||
         (layout->parent != 0 &&
@@ -251,12 +252,10 @@ static bool read_goroutine(const struct goroutines *goroutines, uint64_t g,
     const struct go_layout *layout = &goroutines->layout;
     struct goroutine found;
     uint64_t low;
-    uint64_t high;
     uint64_t words;
     if (!goroutines_read_origin(goroutines, g, &found) ||
         memory_read_word(reader, g + layout->status, &words) != CH_OK ||
         memory_read_word(reader, g + layout->stack_low, &low) != CH_OK ||
-        memory_read_word(reader, g + layout->stack_high, &high) != CH_OK ||
         memory_read_word(reader, g + layout->sp, &found.sp) != CH_OK ||
         memory_read_word(reader, g + layout->pc, &found.pc) != CH_OK ||
         memory_read_word(reader, g + layout->fp, &found.fp) != CH_OK)
@@ -265,7 +264,8 @@ static bool read_goroutine(const struct goroutines *goroutines, uint64_t g,
     found.state = state_name(status);
     found.runs = status == RUNNING;
     found.called = status == WAITING || status == SYSCALL;
-    if (found.state == NULL || (!found.runs && (found.sp < low || found.sp >= high)))
+    if (found.state == NULL ||
+        (!found.runs && (found.sp < low || found.sp >= found.stack_end)))
         return false;
     if (status == WAITING)
         read_reason(goroutines, g, found.reason);

@@ -46,6 +46,7 @@ struct goroutine {
     uint64_t fp;
     uint64_t creator; // where it was created; 0: not known
     uint64_t parent;  // number of the goroutine that created it; 0: not known
+    uint64_t stack_end;
     bool runs;
     bool called; // pc is where a call returns, which is not so of one that was
                  // interrupted or has not begun
@@ -67,8 +68,8 @@ CH_CHECKED enum ch_status goroutines_open(struct goroutines *goroutines,
                                           const struct memory_reader *reader,
                                           const struct elf_view *view, uint64_t bias);
 
-// goroutines_read_origin reads the number of a goroutine and what created it, also of
-// one that runs. False: it cannot be read.
+// goroutines_read_origin reads the number of a goroutine, what created it and where its
+// stack ends, also of one that runs. False: it cannot be read.
 bool goroutines_read_origin(const struct goroutines *goroutines, uint64_t g,
                             struct goroutine *out);
 

@@ -14,8 +14,8 @@
 void held_pointers_init(struct held_pointers *pointers, const struct capture *capture)
 {
     pointers->capture = capture;
-    pointers->stack = NULL;
     pointers->stack_from = 0;
+    pointers->stack_to = 0;
     pointers->last = NULL;
     pointers->left = HELD_POINTERS_MAX;
     pointers->count = 0;
@@ -25,11 +25,10 @@ void held_pointers_init(struct held_pointers *pointers, const struct capture *ca
     memset(pointers->visited, 0, sizeof(pointers->visited));
 }
 
-void held_pointers_set_stack(struct held_pointers *pointers,
-                             const struct target_mapping *stack, uint64_t from)
+void held_pointers_set_stack(struct held_pointers *pointers, uint64_t from, uint64_t to)
 {
-    pointers->stack = stack;
     pointers->stack_from = from;
+    pointers->stack_to = to;
 }
 
 static bool pointers_is_in(const struct target_mapping *mapping, uint64_t address)
@@ -57,7 +56,7 @@ static const struct target_mapping *pointers_mapping(struct held_pointers *point
                                                      uint64_t word)
 {
     if (word < LOWEST_POINTER || word >= HIGHEST_POINTER ||
-        (word >= pointers->stack_from && pointers_is_in(pointers->stack, word)))
+        (word >= pointers->stack_from && word < pointers->stack_to))
         return NULL;
     const struct target_mapping *mapping = pointers->last;
     if (!pointers_is_in(mapping, word))
@@ -171,6 +170,22 @@ static void walk_add(struct held_pointers *pointers, struct held_walk *walk,
     walk->objects[walk->count++] = (struct held_object){ word, root };
 }
 
+// walk_read reads an object as far as it can be read. One call ends with the page, if
+// the next one was not fetched.
+static size_t walk_read(const struct memory_reader *reader, uint64_t address,
+                        uint8_t *to, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        size_t got =
+            reader->read(reader->source, address + done, to + done, size - done);
+        if (got == 0 || got > size - done)
+            break;
+        done += got;
+    }
+    return done;
+}
+
 // walk_copy copies an object, and adds what it points to.
 static void walk_copy(struct held_pointers *pointers, struct held_walk *walk,
                       struct held_object object)
@@ -184,8 +199,8 @@ static void walk_copy(struct held_pointers *pointers, struct held_walk *walk,
     }
     size = size < sizeof(words) ? size : sizeof(words);
     size = size < pointers->left ? size : pointers->left;
-    size_t got = reader->read(reader->source, object.address, words, (size_t)size);
-    if (got == 0 || got > size)
+    size_t got = walk_read(reader, object.address, (uint8_t *)words, (size_t)size);
+    if (got == 0)
         return;
     held_file_add_memory(pointers->capture->held, object.address, words, got);
     pointers->left -= got;

@@ -36,8 +36,8 @@ enum {
 // A held_pointers is the pointers found so far.
 struct held_pointers {
     const struct capture *capture;
-    const struct target_mapping *stack; // is copied anyway, from stack_from on
-    uint64_t stack_from;
+    uint64_t stack_from; // the part of the stack that is copied anyway
+    uint64_t stack_to;
     const struct target_mapping *last; // a mapping that a pointer led to
     size_t left;                       // bytes that may still be copied
     size_t count;
@@ -56,10 +56,11 @@ uint64_t held_chunk_bytes(const struct memory_reader *reader, uint64_t address);
 // held_pointers_init begins without any.
 void held_pointers_init(struct held_pointers *pointers, const struct capture *capture);
 
-// held_pointers_set_stack prepares to search a thread whose stack is in that mapping
-// and is in use from an address on. What lies below is of functions that have returned.
-void held_pointers_set_stack(struct held_pointers *pointers,
-                             const struct target_mapping *stack, uint64_t from);
+// held_pointers_set_stack prepares to search a thread of whose stack that part is
+// copied. What is below it is of functions that have returned; what is after it may be
+// a heap: a runtime such as Go's has its stacks there.
+void held_pointers_set_stack(struct held_pointers *pointers, uint64_t from,
+                             uint64_t to);
 
 // held_pointers_note notes word, if it points to data.
 void held_pointers_note(struct held_pointers *pointers, uint64_t word);

@@ -116,7 +116,7 @@ static void hold_pointed(struct capture *capture, struct held_pointers *pointers
 void held_stack_add(struct capture *capture, struct held_pointers *pointers,
                     const struct stopped_thread *from,
                     const struct unwind_registers *registers,
-                    const struct backtrace_limit *frames)
+                    const struct backtrace_limit *frames, uint64_t stack_end)
 {
     uint64_t at = registers->value[capture->arch->sp];
     const struct target_mapping *stack = images_mapping(&capture->images, at);
@@ -134,10 +134,10 @@ void held_stack_add(struct capture *capture, struct held_pointers *pointers,
     held_vectors_add(capture, from);
     uint64_t below = at - stack->start;
     at -= below < TARGET_BELOW_STACK ? below : TARGET_BELOW_STACK;
-    uint64_t end = stack->end;
+    uint64_t end = stack_end > at && stack_end < stack->end ? stack_end : stack->end;
     if (end - at > HELD_STACK_MAX)
         end = at + HELD_STACK_MAX;
-    held_pointers_set_stack(pointers, stack, at);
+    held_pointers_set_stack(pointers, at, end);
     if (crashed)
         held_globals_add(capture, pointers, frames, thread.thread_pointer);
     if (crashed || capture->crash == NULL)

@@ -621,20 +621,22 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
     t->created = false;
     t->goroutine = 0;
     uint64_t pointer = crashed ? crash->thread_pointer : thread->thread_pointer;
+    struct goroutine origin = { .id = 0 };
     raw_languages_begin(&t->languages, pointer);
     if (readable) {
         write_raw_registers(w, t->capture, registers,
                             crashed ? crash->flags : thread->flags);
         end = unwind_thread(t, registers, pointer);
         uint64_t begin = capture_clock_us();
-        held_stack_add(t->capture, &t->pointers, thread, registers, &t->backtrace);
+        (void)!read_origin(t, &origin);
+        held_stack_add(t->capture, &t->pointers, thread, registers, &t->backtrace,
+                       origin.stack_end);
         t->capture_us += capture_clock_us() - begin;
     }
     write_thread_stack(t, w, end);
     if (readable)
         otel_thread_write(w, t->capture, &t->otel, pointer);
-    struct goroutine origin;
-    if (read_origin(t, &origin))
+    if (origin.id != 0)
         raw_write_count(w, "goroutine", origin.id);
     raw_languages_write_exception(&t->languages, w);
     json_write_end(w, '}');
