@@ -9,6 +9,22 @@
 #include "base/array.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/address_table.h"
+#include "symbolizer/types/type_runtime.h"
+
+static bool image_find_function(void *context, uint64_t vaddr, Dwarf_Die *out)
+{
+    return argument_image_function(context, vaddr, out) == CH_OK;
+}
+
+// image_find_definition is how types find what other units define.
+static bool image_find_definition(void *context, const Dwarf_Die *declared,
+                                  Dwarf_Die *out)
+{
+    const struct argument_image *image = context;
+    const struct type_runtime_functions functions = { image_find_function, context };
+    return type_runtime_definition(&image->types.dwarf_types, &functions, declared,
+                                   out);
+}
 
 // argument_image_load opens what may take long to open, when it is first needed.
 static void argument_image_load(struct argument_image *image)
@@ -19,6 +35,8 @@ static void argument_image_load(struct argument_image *image)
     image->loaded = true;
     if (type_image_load(&image->types) != CH_OK)
         return;
+    image->types.dwarf_types.find_definition = image_find_definition;
+    image->types.dwarf_types.context = image;
     const struct debug_elf *file = image->types.files.image.elf != NULL
                                        ? &image->types.files.image
                                        : debug_files_dwarf(&image->types.files);

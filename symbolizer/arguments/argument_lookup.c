@@ -101,7 +101,8 @@ void argument_lookup_add(struct argument_list *out, struct argument *argument,
     if (argument->source == NULL) {
         argument->source = "none";
         argument->confidence = "unavailable";
-        argument->reason = lookup_reason_of(status);
+        if (argument->reason == NULL)
+            argument->reason = lookup_reason_of(status);
         // Before it is assigned and after it was last used a variable is nowhere. An
         // argument had a place.
         if (argument->planned != NULL && argument->planned->local &&

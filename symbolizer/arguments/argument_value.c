@@ -95,8 +95,10 @@ enum ch_status argument_value_make(const struct argument_stack *stack,
     uint8_t last;
     if (value_take_plain(stack, call, location, argument, when))
         return CH_OK;
-    if (type_size(table, argument->type, &size) != CH_OK || size == 0)
+    if (type_size(table, argument->type, &size) != CH_OK || size == 0) {
+        argument->reason = "no-type";
         return CH_ERR_UNSUPPORTED;
+    }
     if (location->kind != ARGUMENT_IN_MEMORY) {
         if (size > sizeof(loose.bytes))
             return CH_ERR_UNSUPPORTED;

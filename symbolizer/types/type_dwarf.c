@@ -125,16 +125,41 @@ static enum ch_status type_dwarf_place(struct type_dwarf *types, const Dwarf_Die
     return status;
 }
 
-static enum ch_status place_void(struct type_dwarf *types, uint32_t *out)
+enum ch_status type_dwarf_add_basic(struct type_dwarf *types,
+                                    enum type_dwarf_basic basic, uint32_t *out_index)
 {
-    const struct type empty = { .kind = TYPE_INTEGER,
+    static const struct {
+        struct type type;
+        enum type_dwarf_basic target; // of a pointer
+    } basics[] = {
+        [TYPE_DWARF_VOID] = { { .kind = TYPE_INTEGER,
                                 .name = "void",
-                                .encoding = TYPE_SIGNED };
-    *out = types->void_type;
-    if (*out != TYPE_UNKNOWN_INDEX)
-        return CH_OK;
-    enum ch_status status = type_table_add(types->table, &empty, &types->void_type);
-    *out = types->void_type;
+                                .encoding = TYPE_SIGNED } },
+        [TYPE_DWARF_CHAR] = { { .kind = TYPE_INTEGER,
+                                .name = "char",
+                                .size = 1,
+                                .encoding = TYPE_SIGNED } },
+        [TYPE_DWARF_NUMBER] = { { .kind = TYPE_INTEGER,
+                                  .name = "unsigned int",
+                                  .size = 4 } },
+        [TYPE_DWARF_ADDRESS] = { { .kind = TYPE_POINTER, .name = "", .size = 8 },
+                                 TYPE_DWARF_VOID },
+        [TYPE_DWARF_TEXT] = { { .kind = TYPE_POINTER, .name = "", .size = 8 },
+                              TYPE_DWARF_CHAR },
+    };
+    struct type type = basics[basic].type;
+    uint32_t *known = &types->basics[basic];
+    if (*known == TYPE_UNKNOWN_INDEX && type.kind == TYPE_POINTER) {
+        enum type_dwarf_basic of = basics[basic].target;
+        if (types->basics[of] == TYPE_UNKNOWN_INDEX &&
+            type_table_add(types->table, &basics[of].type, &types->basics[of]) != CH_OK)
+            return CH_ERR_LIMIT;
+        type.target = types->basics[of];
+    }
+    enum ch_status status = *known == TYPE_UNKNOWN_INDEX
+                                ? type_table_add(types->table, &type, known)
+                                : CH_OK;
+    *out_index = *known;
     return status;
 }
 
@@ -165,7 +190,8 @@ static enum ch_status place_type_of(struct type_dwarf *types, Dwarf_Die *die,
     Dwarf_Die target;
     *out = TYPE_UNKNOWN_INDEX;
     if (dwarf_attr_integrate(die, DW_AT_type, &attribute) == NULL)
-        return lacks_origin(die) ? CH_OK : place_void(types, out);
+        return lacks_origin(die) ? CH_OK
+                                 : type_dwarf_add_basic(types, TYPE_DWARF_VOID, out);
     if (dwarf_formref_die(&attribute, &target) == NULL)
         return CH_OK;
     return type_dwarf_place(types, &target, part, out);
@@ -665,6 +691,11 @@ static enum ch_status read_waiting(struct type_dwarf *types, uint32_t first)
         // The array may move while the entry is read.
         struct type_dwarf_waiting waiting = types->waiting[--types->waiting_count];
         struct type type;
+        Dwarf_Die definition;
+        if (waiting.part != TYPE_DWARF_NAME && types->find_definition != NULL &&
+            dwarf_hasattr(&waiting.die, DW_AT_declaration) &&
+            types->find_definition(types->context, &waiting.die, &definition))
+            waiting.die = definition;
         enum ch_status status =
             type_dwarf_read_entry(types, &waiting.die, waiting.part, &type);
         if (status != CH_OK)

@@ -21,6 +21,16 @@ enum type_dwarf_part {
     TYPE_DWARF_WHOLE, // everything
 };
 
+// type_dwarf_basic is a type of C that may be needed where no debug information has it.
+enum type_dwarf_basic {
+    TYPE_DWARF_VOID,
+    TYPE_DWARF_CHAR,
+    TYPE_DWARF_NUMBER,  // unsigned int
+    TYPE_DWARF_ADDRESS, // void *
+    TYPE_DWARF_TEXT,    // char *
+    TYPE_DWARF_BASICS
+};
+
 // A type_dwarf_entry maps an entry, by its address, to the type that it became.
 struct type_dwarf_entry {
     void *die; // NULL: unused
@@ -31,6 +41,10 @@ struct type_dwarf_entry {
 struct type_dwarf {
     Dwarf *dwarf;
     struct type_table *table;
+    // find_definition finds the definition of a class in another unit than that which
+    // declares it. NULL: none is looked for.
+    bool (*find_definition)(void *context, const Dwarf_Die *declared, Dwarf_Die *out);
+    void *context;
     struct type_dwarf_entry *entries; // open addressing, by hash of die
     size_t entry_count;
     size_t entry_capacity;
@@ -44,8 +58,8 @@ struct type_dwarf {
     uint32_t *again; // those that had been read in part before
     size_t again_count;
     size_t again_capacity;
-    uint32_t void_type; // TYPE_UNKNOWN_INDEX: not created yet
-    Dwarf_Die *dies;    // by type: the entry that it was read from
+    uint32_t basics[TYPE_DWARF_BASICS]; // TYPE_UNKNOWN_INDEX: not created yet
+    Dwarf_Die *dies;                    // by type: the entry that it was read from
     size_t die_count;
     size_t die_capacity;
     struct type_dwarf_go { // a type that Go describes at an offset from go_base
@@ -75,6 +89,11 @@ CH_CHECKED enum ch_status type_dwarf_add_type_of(struct type_dwarf *types,
 // the function that it is.
 CH_CHECKED enum ch_status type_dwarf_add_entry(struct type_dwarf *types, Dwarf_Die *die,
                                                enum type_dwarf_part part,
+                                               uint32_t *out_index);
+
+// type_dwarf_add_basic adds a basic type of C, once.
+CH_CHECKED enum ch_status type_dwarf_add_basic(struct type_dwarf *types,
+                                               enum type_dwarf_basic basic,
                                                uint32_t *out_index);
 
 // type_dwarf_complete reads what a value of a type in the table shows, if only its name

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "symbolizer/files/die_walk.h"
 
 enum {
@@ -72,6 +73,12 @@ static bool runtime_is_folded(Elf *elf, uint64_t vaddr)
     return count != 1;
 }
 
+static bool runtime_is_class(Dwarf_Die *die)
+{
+    return dwarf_tag(die) == DW_TAG_class_type ||
+           dwarf_tag(die) == DW_TAG_structure_type;
+}
+
 static int compare_go_types(const void *a, const void *b)
 {
     const struct type_dwarf_go *one = a;
@@ -133,26 +140,98 @@ uint32_t type_runtime_of_go(struct type_dwarf *types, uint64_t vaddr)
                : TYPE_UNKNOWN_INDEX;
 }
 
-bool type_runtime_class_of(const struct type_dwarf *types, const Dwarf_Die *function,
-                           struct type_runtime_class *out)
+// runtime_class_around gives the class that declares a function. False: none does.
+static bool runtime_class_around(const Dwarf_Die *function, Dwarf_Die *out)
 {
     Dwarf_Die die = *function;
     Dwarf_Attribute attribute;
-    Dwarf_Addr entry;
-    if (dwarf_entrypc(&die, &entry) != 0 ||
-        runtime_is_folded(dwarf_getelf(types->dwarf), entry))
-        return false;
     for (int i = 0; i < CHAIN_MAX; i++)
         if ((dwarf_attr(&die, DW_AT_abstract_origin, &attribute) != NULL ||
              dwarf_attr(&die, DW_AT_specification, &attribute) != NULL) &&
             dwarf_formref_die(&attribute, &die) == NULL)
             return false;
-    if (!die_walk_parent(&die, &out->die) ||
-        (dwarf_tag(&out->die) != DW_TAG_class_type &&
-         dwarf_tag(&out->die) != DW_TAG_structure_type))
+    return die_walk_parent(&die, out) && runtime_is_class(out);
+}
+
+bool type_runtime_class_of(const struct type_dwarf *types, const Dwarf_Die *function,
+                           struct type_runtime_class *out)
+{
+    Dwarf_Die die = *function;
+    Dwarf_Addr entry;
+    if (dwarf_entrypc(&die, &entry) != 0 ||
+        runtime_is_folded(dwarf_getelf(types->dwarf), entry) ||
+        !runtime_class_around(function, &out->die))
         return false;
     out->name = dwarf_diename(&out->die);
     return out->name != NULL;
+}
+
+// runtime_prefix makes what follows _ZN or _ZNK in the names of a class's functions.
+// False: no other unit can define the class, or it is a template's.
+static bool runtime_prefix(Dwarf_Die *class, struct text *out)
+{
+    enum { SCOPES_MAX = 16 };
+    Dwarf_Die scopes[SCOPES_MAX] = { *class };
+    int count = 1;
+    while (count < SCOPES_MAX && die_walk_parent(&scopes[count - 1], &scopes[count]))
+        count++;
+    bool named = count > 1 && count < SCOPES_MAX;
+    for (int i = count - 2; named && i >= 0; i--) {
+        const char *name = dwarf_diename(&scopes[i]);
+        bool space = dwarf_tag(&scopes[i]) == DW_TAG_namespace;
+        named = name != NULL && (space || runtime_is_class(&scopes[i])) &&
+                strchr(name, '<') == NULL;
+        if (named && space && i == count - 2 && strcmp(name, "std") == 0)
+            text_append_string(out, "St");
+        else if (named)
+            text_appendf(out, "%zu%s", strlen(name), name);
+    }
+    return named && text_ok(out);
+}
+
+// runtime_is_member says whether a symbol is a function of the class with the prefix
+// that one unit alone defines.
+static bool runtime_is_member(const GElf_Sym *symbol, const char *name,
+                              const struct text *prefix)
+{
+    if (name == NULL || strncmp(name, "_ZN", 3) != 0 || symbol->st_shndx == SHN_UNDEF ||
+        GELF_ST_TYPE(symbol->st_info) != STT_FUNC ||
+        GELF_ST_BIND(symbol->st_info) != STB_GLOBAL)
+        return false;
+    name += name[3] == 'K' ? 4 : 3;
+    return strncmp(name, prefix->bytes, prefix->size) == 0;
+}
+
+bool type_runtime_definition(const struct type_dwarf *types,
+                             const struct type_runtime_functions *functions,
+                             const Dwarf_Die *declared, Dwarf_Die *out)
+{
+    enum { FUNCTIONS_MAX = 16 };
+    struct text CH_CLEANUP(text_deinit) prefix = { 0 };
+    struct runtime_symbols all;
+    Dwarf_Die die = *declared;
+    Dwarf_Die function;
+    GElf_Sym symbol;
+    int tried = 0;
+    if (!runtime_is_class(&die) || !runtime_prefix(&die, &prefix))
+        return false;
+    Elf *elf = dwarf_getelf(types->dwarf);
+    if (!runtime_symbols_find(elf, &all))
+        return false;
+    for (size_t i = 0; i < all.count && tried < FUNCTIONS_MAX &&
+                       gelf_getsym(all.data, (int)i, &symbol) != NULL;
+         i++) {
+        const char *name = elf_strptr(elf, all.strings, symbol.st_name);
+        if (!runtime_is_member(&symbol, name, &prefix))
+            continue;
+        tried++;
+        if (functions->find(functions->context, symbol.st_value, &function) &&
+            runtime_class_around(&function, out) && dwarf_diename(out) != NULL &&
+            strcmp(dwarf_diename(out), dwarf_diename(&die)) == 0 &&
+            !dwarf_hasattr(out, DW_AT_declaration))
+            return true;
+    }
+    return false;
 }
 
 uint32_t type_runtime_argument(struct type_dwarf *types,

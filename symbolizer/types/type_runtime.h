@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Types that a program names at run time: by the address of Go's description of a type,
-// or by the address of a function that a template of C++ made for a type.
+// Types that are found by the program's symbols: by the address of Go's description of
+// a type, or by that of a function of the type, or that a template of C++ made for it.
 #pragma once
 #include <elfutils/libdw.h>
 
@@ -30,6 +30,19 @@ uint32_t type_runtime_argument(struct type_dwarf *types,
 // bases. False: none of them has it.
 bool type_runtime_constant(const struct type_runtime_class *class, const char *name,
                            uint64_t *out);
+
+// A type_runtime_functions finds the function at a vaddr.
+struct type_runtime_functions {
+    bool (*find)(void *context, uint64_t vaddr, Dwarf_Die *out);
+    void *context;
+};
+
+// type_runtime_definition finds the definition of a class that its unit only declares:
+// gcc and clang write that of a class with virtual functions in the unit that defines
+// the first of them. False: no unit of this file has it.
+bool type_runtime_definition(const struct type_dwarf *types,
+                             const struct type_runtime_functions *functions,
+                             const Dwarf_Die *declared, Dwarf_Die *out);
 
 // type_runtime_line gives the line that declares a type; 0: it is not known.
 int type_runtime_line(const struct type_dwarf *types, uint32_t index);

@@ -145,6 +145,8 @@ uint32_t layout_element(const struct layout_object *object, uint32_t type)
 uint64_t layout_size(struct layout_object *object, uint32_t type)
 {
     uint64_t size;
+    if (object->table->types[type_strip(object->table, type)].kind == TYPE_FORWARD)
+        (void)layout_bare(object, type); // another unit may define it
     return type != TYPE_UNKNOWN_INDEX && type_size(object->table, type, &size) == CH_OK
                ? size
                : 0;
@@ -288,12 +290,11 @@ void layout_elements(struct layout_object *object, struct layout_view *out,
     out->size = size;
     if (size == 0)
         return;
-    if (type == TYPE_UNKNOWN_INDEX) {
+    if (each == 0) {
         out->kind = NULL; // nothing is known of the elements
         return;
     }
-    if (each == 0 || size >= SIZE_LIMIT || bytes / each != size ||
-        address + bytes < address) {
+    if (size >= SIZE_LIMIT || bytes / each != size || address + bytes < address) {
         layout_damage(out, "its size is impossible");
         return;
     }
@@ -322,7 +323,13 @@ void layout_read_range(struct layout_object *object, struct layout_view *out)
     uint64_t each = layout_size(object, type);
     if (!layout_field(object, 0, &begin, out) || !layout_field(object, 1, &end, out))
         return;
-    if (end < begin || each == 0 || (end - begin) % each != 0 ||
+    if (each == 0 && end > begin) {
+        out->kind = NULL; // nothing is known of the elements
+        return;
+    }
+    if (each == 0)
+        each = 1;
+    if (end < begin || (end - begin) % each != 0 ||
         (object->members[2].type != TYPE_UNKNOWN_INDEX &&
          layout_field(object, 2, &limit, out) && limit < end)) {
         layout_damage(out, "its end is not where an element ends");

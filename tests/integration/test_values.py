@@ -183,6 +183,18 @@ class Values(unittest.TestCase):
                 else:
                     self.check(scene, path, [harness.SEED])
 
+    def test_a_class_that_another_unit_defines_has_its_members(self):
+        with Scene() as scene:
+            parts = [os.path.join(scene.folder, name) for name in ("defined.o", "used.o", "used")]
+            source = os.path.join(CASES, "defined_elsewhere.cc")
+            for flags, part in (["-DDEFINED"], parts[0]), ([], parts[1]):
+                subprocess.run(["g++", "-g", "-c", *flags, source, "-o", part], check=True)
+            subprocess.run(["g++", *parts[:2], "-o", parts[2]], check=True)
+            _, shown, _ = crash(scene, [parts[2]])
+        self.assertEqual((shown["local"]["width"], shown["local"]["name"]), (4, "local"))
+        item, = shown["several"]["items"]
+        self.assertEqual((item["width"], item["name"], item["base"]["number"]), (3, "third", 7))
+
     # CRASHHOOK_LIBCXX names a folder with a libc++ that is not installed: Debian's
     # packages of it replace those of the unwinder that crashhook is built with.
     @unittest.skipUnless(shutil.which("clang++"), "no clang++")
