@@ -56,6 +56,7 @@ struct layout_view {
     uint64_t address;   // of a text, or what a pointer has
     uint8_t width;      // bytes of a character
     bool missing;       // memory was not copied
+    bool sparse;        // members that are zero or empty are not set
     const char *damage; // what contradicts itself; NULL: nothing
     const char *choice; // the name of the variant that is held; NULL: none
     int64_t index;      // of the variant that is held; negative: none

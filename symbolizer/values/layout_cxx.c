@@ -31,8 +31,10 @@ void layout_cxx_read_shared_string(struct layout_object *object,
     uint64_t capacity;
     uint64_t first;
     char byte;
+    uint64_t width =
+        layout_size(object, layout_target(object, object->members[0].type));
     out->form = LAYOUT_TEXT;
-    out->width = 1;
+    out->width = width == 2 || width == 4 ? (uint8_t)width : 1;
     if (!layout_field(object, 0, &out->address, out) ||
         !layout_number(object, out->address, 1, &first, out)) {
         if (object->held == NULL || !out->missing)
@@ -42,7 +44,7 @@ void layout_cxx_read_shared_string(struct layout_object *object,
     }
     if (!layout_word(object, out->address - SIZE, &size, out) ||
         !layout_word(object, out->address - CAPACITY, &capacity, out)) {
-        while (out->size < SHOWN &&
+        while (out->size < SHOWN && out->width == 1 &&
                memory_read(object->memory, out->address + out->size, &byte, 1) ==
                    CH_OK &&
                byte != 0)
@@ -373,7 +375,7 @@ static void cxx_read_chain_iterator(struct layout_object *object,
     cxx_read_node_iterator(object, out, LINK);
 }
 
-static void cxx_read_mutex(struct layout_object *object, struct layout_view *out)
+void layout_cxx_read_mutex(struct layout_object *object, struct layout_view *out)
 {
     uint64_t lock;
     uint64_t owner;
@@ -387,7 +389,7 @@ static void cxx_read_mutex(struct layout_object *object, struct layout_view *out
                        owner);
 }
 
-static void cxx_read_thread(struct layout_object *object, struct layout_view *out)
+void layout_cxx_read_thread(struct layout_object *object, struct layout_view *out)
 {
     uint64_t id;
     out->form = LAYOUT_WORDS;
@@ -498,6 +500,33 @@ static void cxx_read_function(struct layout_object *object, struct layout_view *
         cxx_hold(object, out, type, inside != 0);
 }
 
+// layout_libcxx_read_function reads a function object of libc++: a pointer to an object
+// that begins with its table of virtual functions, those of a class for the target.
+void layout_libcxx_read_function(struct layout_object *object, struct layout_view *out)
+{
+    enum { FUNCTION_CALL = 48 }; // of the table; what precedes it may be shared code
+    uint64_t target;
+    uint64_t functions;
+    uint64_t call;
+    struct type_runtime_class class;
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 0, &target, out) || target == 0 ||
+        !layout_word(object, target, &functions, out) ||
+        !layout_word(object, functions + FUNCTION_CALL, &call, out))
+        return;
+    uint32_t type = cxx_class_of(object, call, &class) &&
+                            strncmp(class.name, "__func<", strlen("__func<")) == 0
+                        ? type_runtime_argument(object->dwarf, &class, 0)
+                        : TYPE_UNKNOWN_INDEX;
+    if (type == TYPE_UNKNOWN_INDEX) {
+        out->kind = NULL;
+        return;
+    }
+    uint64_t at = target + layout_after(object, LINK, type);
+    cxx_name_held(object, out, type, at);
+    (void)layout_add(out, type, at);
+}
+
 // cxx_read_future reads a future or a promise: they lead to a state, which has a result
 // once it is ready.
 static void cxx_read_future(struct layout_object *object, struct layout_view *out)
@@ -538,7 +567,7 @@ const struct layout_row layout_cxx[] = {
       "string",
       layout_read_text,
       { "_M_dataplus._M_p", "_M_string_length" } },
-    { "basic_string<char,",
+    { "basic_string<",
       "string",
       layout_cxx_read_shared_string,
       { "_M_dataplus._M_p" } },
@@ -630,10 +659,10 @@ const struct layout_row layout_cxx[] = {
     {                                                                                  \
         "_M_mutex.__data.__lock", "_M_mutex.__data.__owner"                            \
     }
-    { "mutex", "mutex", cxx_read_mutex, MUTEX },
-    { "recursive_mutex", "mutex", cxx_read_mutex, MUTEX },
-    { "timed_mutex", "mutex", cxx_read_mutex, MUTEX },
-    { "recursive_timed_mutex", "mutex", cxx_read_mutex, MUTEX },
-    { "thread", "thread", cxx_read_thread, { "_M_id._M_thread" } },
+    { "mutex", "mutex", layout_cxx_read_mutex, MUTEX },
+    { "recursive_mutex", "mutex", layout_cxx_read_mutex, MUTEX },
+    { "timed_mutex", "mutex", layout_cxx_read_mutex, MUTEX },
+    { "recursive_timed_mutex", "mutex", layout_cxx_read_mutex, MUTEX },
+    { "thread", "thread", layout_cxx_read_thread, { "_M_id._M_thread" } },
     { 0 },
 };

@@ -24,21 +24,22 @@ enum {
 // byte has the size, and its lowest bit is 0.
 void layout_libcxx_read_string(struct layout_object *object, struct layout_view *out)
 {
-    enum { SIZE = 8, ADDRESS = 16, SHORT_SIZE = 22, BYTES = 24 };
+    enum { SIZE = 8, ADDRESS = 16, BYTES = 24, WIDEST = 4 };
     uint64_t first;
     uint8_t last;
+    uint64_t width = layout_size(object, layout_argument(object, object->type, 0));
     out->form = LAYOUT_TEXT;
-    out->width = 1;
-    bool whole = object->table->types[object->type].size == BYTES &&
+    out->width = width <= WIDEST ? (uint8_t)width : 0;
+    bool whole = out->width != 0 && object->table->types[object->type].size == BYTES &&
                  layout_number(object, object->address, 1, &first, out);
     if (whole && first & 1) {
         whole = layout_word(object, object->address + SIZE, &out->size, out) &&
                 layout_word(object, object->address + ADDRESS, &out->address, out) &&
                 out->size >> 40 == 0;
     } else if (whole) {
-        out->address = object->address + 1;
+        out->address = object->address + width;
         out->size = first >> 1;
-        whole = out->size <= SHORT_SIZE;
+        whole = out->size < (BYTES - 1) / width;
     }
     if (!whole || (out->size != 0 && memory_read(object->memory, out->address, &last,
                                                  sizeof(last)) != CH_OK))
@@ -254,9 +255,95 @@ static void libcxx_read_complex(struct layout_object *object, struct layout_view
     out->kind = "complex";
 }
 
+// libcxx_read_future reads a future or a promise: they lead to a state, which has the
+// value once it is ready.
+static void libcxx_read_future(struct layout_object *object, struct layout_view *out)
+{
+    enum { READY = 4 };
+    struct layout_member flags;
+    struct layout_member failure;
+    struct layout_member value;
+    uint64_t at;
+    uint64_t status;
+    uint64_t error;
+    uint32_t type = layout_argument(object, object->type, 0);
+    uint32_t state = layout_target(object, object->members[0].type);
+    out->form = LAYOUT_CHOICE;
+    if (!layout_field(object, 0, &at, out) || at == 0)
+        return;
+    if (!layout_member_of(object, state, "__state_", &flags) ||
+        !layout_member_of(object, state, "__exception_", &failure)) {
+        out->kind = NULL;
+        return;
+    }
+    if (!layout_number(object, at + flags.offset, 4, &status, out) ||
+        !layout_word(object, at + failure.offset, &error, out))
+        return;
+    out->choice = (status & READY) == 0 ? "not ready"
+                  : error != 0          ? "an exception"
+                                        : "ready";
+    if ((status & READY) != 0 && error == 0 && layout_size(object, type) != 0 &&
+        layout_member_of(object, state, "__value_", &value))
+        (void)layout_add(out, type, at + value.offset);
+}
+
+// libcxx_read_node_iterator reads an iterator that points to a node, at which an
+// element of the type is.
+static void libcxx_read_node_iterator(struct layout_object *object,
+                                      struct layout_view *out, uint32_t type,
+                                      uint64_t head)
+{
+    struct layout_member pair;
+    out->form = LAYOUT_POINTER;
+    if (!layout_field(object, 0, &out->address, out)) {
+        out->kind = NULL;
+        return;
+    }
+    uint64_t at = out->address + layout_after(object, head, type);
+    if (layout_member_of(object, type, "__cc_", &pair) ||
+        layout_member_of(object, type, "__cc", &pair))
+        type = pair.type; // of a map
+    if (out->address != 0)
+        (void)layout_add(out, type, at);
+}
+
+static void libcxx_read_list_iterator(struct layout_object *object,
+                                      struct layout_view *out)
+{
+    libcxx_read_node_iterator(object, out, layout_argument(object, object->type, 0),
+                              LIST_HEAD);
+}
+
+static void libcxx_read_tree_iterator(struct layout_object *object,
+                                      struct layout_view *out)
+{
+    libcxx_read_node_iterator(object, out, layout_argument(object, object->type, 0),
+                              TREE_HEAD);
+}
+
+// libcxx_node_argument is the type of an element where the iterator is one to nodes,
+// which have it as an argument: that of a hash table or a forward list.
+static uint32_t libcxx_node_argument(const struct layout_object *object)
+{
+    uint32_t node = layout_target(object, layout_argument(object, object->type, 0));
+    return layout_argument(object, node, 0);
+}
+
+static void libcxx_read_hash_iterator(struct layout_object *object,
+                                      struct layout_view *out)
+{
+    libcxx_read_node_iterator(object, out, libcxx_node_argument(object), NODE_HEAD);
+}
+
+static void libcxx_read_chain_iterator(struct layout_object *object,
+                                       struct layout_view *out)
+{
+    libcxx_read_node_iterator(object, out, libcxx_node_argument(object), LINK);
+}
+
 const struct layout_row layout_libcxx[] = {
-    { "basic_string<char,", "string", layout_libcxx_read_string, { "__r_" } },
-    { "basic_string<char,", "string", layout_libcxx_read_string, { "__rep_" } },
+    { "basic_string<", "string", layout_libcxx_read_string, { "__r_" } },
+    { "basic_string<", "string", layout_libcxx_read_string, { "__rep_" } },
     { "basic_string_view<", "string_view", layout_read_text, { "__data_", "__size_" } },
     { "basic_string_view<", "string_view", layout_read_text, { "__data", "__size" } },
     { "vector<bool,", "vector", libcxx_read_bit_vector, { "__begin_", "__size_" } },
@@ -337,12 +424,43 @@ const struct layout_row layout_libcxx[] = {
     { "reference_wrapper<", "reference_wrapper", layout_read_pointer, { "__f_" } },
     { "__wrap_iter<", "iterator", layout_read_pointer, { "__i" } },
     { "__wrap_iter<", "iterator", layout_read_pointer, { "__i_" } },
+    { "__deque_iterator<", "iterator", layout_read_pointer, { "__ptr_", "__m_iter_" } },
+    { "__list_iterator<", "iterator", libcxx_read_list_iterator, { "__ptr_" } },
+    { "__list_const_iterator<", "iterator", libcxx_read_list_iterator, { "__ptr_" } },
+    { "__tree_iterator<", "iterator", libcxx_read_tree_iterator, { "__ptr_" } },
+    { "__tree_const_iterator<", "iterator", libcxx_read_tree_iterator, { "__ptr_" } },
+    { "__map_iterator<", "iterator", layout_read_inside, { "__i_" } },
+    { "__map_const_iterator<", "iterator", layout_read_inside, { "__i_" } },
+    { "__hash_iterator<", "iterator", libcxx_read_hash_iterator, { "__node_" } },
+    { "__hash_const_iterator<", "iterator", libcxx_read_hash_iterator, { "__node_" } },
+    { "__hash_map_iterator<", "iterator", layout_read_inside, { "__i_" } },
+    { "__hash_map_const_iterator<", "iterator", layout_read_inside, { "__i_" } },
+    { "__forward_list_iterator<",
+      "iterator",
+      libcxx_read_chain_iterator,
+      { "__ptr_" } },
     { "path", "path", layout_read_inside, { "__pn_" } },
     { "atomic<", "atomic", layout_read_inside, { "__a_.__a_value" } },
     { "bitset<", "bitset", layout_read_bit_set, { "__first_" } },
     { "complex<", "complex", libcxx_read_complex, { "__re_", "__im_" } },
     { "duration<", "duration", layout_read_duration, { "__rep_" } },
     { "time_point<", "time_point", layout_read_inside, { "__d_" } },
-    { "queue<", "queue", layout_read_inside, { "c" } },
+    { "initializer_list<",
+      "initializer_list",
+      layout_read_counted,
+      { "__begin_", "__size_" } },
+    { "valarray<", "valarray", layout_read_range, { "__begin_", "__end_" } },
+    { "function<", "function", layout_libcxx_read_function, { "__f_.__f_" } },
+    { "future<", "future", libcxx_read_future, { "__state_" } },
+    { "shared_future<", "shared_future", libcxx_read_future, { "__state_" } },
+    { "promise<", "promise", libcxx_read_future, { "__state_" } },
+    { "exception_ptr", "exception_ptr", layout_read_pointer, { "__ptr_" } },
+#define MUTEX                                                                          \
+    {                                                                                  \
+        "__m_.__data.__lock", "__m_.__data.__owner"                                    \
+    }
+    { "mutex", "mutex", layout_cxx_read_mutex, MUTEX },
+    { "recursive_mutex", "mutex", layout_cxx_read_mutex, MUTEX },
+    { "thread", "thread", layout_cxx_read_thread, { "__t_" } },
     { 0 },
 };

@@ -131,6 +131,31 @@ static void qt_read_list(struct layout_object *object, struct layout_view *out)
     }
 }
 
+// A qt_node is where a node of a map or of Qt 5's hash table has its key and value.
+struct qt_node {
+    uint32_t types[2];
+    uint64_t key;
+    uint64_t value;
+};
+
+// qt_find_node finds them after the links of a node, which end at head.
+static struct qt_node qt_find_node(struct layout_object *object, uint64_t head)
+{
+    struct qt_node node = { .types = { layout_argument(object, object->type, 0),
+                                       layout_argument(object, object->type, 1) } };
+    node.key = layout_after(object, head, node.types[0]);
+    node.value = layout_after(object, node.key + layout_size(object, node.types[0]),
+                              node.types[1]);
+    return node;
+}
+
+static void qt_add_node(struct layout_view *out, const struct qt_node *node,
+                        uint64_t at)
+{
+    layout_add_key(out, node->types[0], at + node->key, node->types[1],
+                   at + node->value);
+}
+
 // qt_next_in_map goes to the next node of a tree. False: it cannot be read.
 static bool qt_next_in_map(struct layout_object *object, struct layout_view *out,
                            uint64_t *node, unsigned *steps)
@@ -166,11 +191,7 @@ static void qt_read_map(struct layout_object *object, struct layout_view *out)
     struct layout_member end;
     uint64_t node;
     unsigned steps = 0;
-    uint32_t types[] = { layout_argument(object, object->type, 0),
-                         layout_argument(object, object->type, 1) };
-    uint64_t key = layout_after(object, MAP_NODE, types[0]);
-    uint64_t value =
-        layout_after(object, key + layout_size(object, types[0]), types[1]);
+    const struct qt_node places = qt_find_node(object, MAP_NODE);
     if (!qt_begin(object, out, &header) || !qt_find(&header, "header", &end) ||
         !qt_number(&header, "size", 4, &out->size) ||
         !qt_number(&header, "mostLeftNode", 8, &node))
@@ -180,7 +201,7 @@ static void qt_read_map(struct layout_object *object, struct layout_view *out)
             layout_damage(out, "it has fewer elements than its size");
             return;
         }
-        layout_add_key(out, types[0], node + key, types[1], node + value);
+        qt_add_node(out, &places, node);
         if (i + 1 < out->size && out->item_count < LAYOUT_ITEMS &&
             !qt_next_in_map(object, out, &node, &steps)) {
             layout_damage(out, out->missing ? NULL : "its links do not end");
@@ -197,11 +218,7 @@ static void qt_read_chains(const struct qt_header *header)
     uint64_t buckets;
     uint64_t count;
     size_t steps = 0;
-    uint32_t types[] = { layout_argument(object, object->type, 0),
-                         layout_argument(object, object->type, 1) };
-    uint64_t key = layout_after(object, HASH_NODE, types[0]);
-    uint64_t value =
-        layout_after(object, key + layout_size(object, types[0]), types[1]);
+    const struct qt_node places = qt_find_node(object, HASH_NODE);
     if (!qt_number(header, "size", 4, &out->size) ||
         !qt_number(header, "buckets", 8, &buckets) ||
         !qt_number(header, "numBuckets", 4, &count))
@@ -218,7 +235,7 @@ static void qt_read_chains(const struct qt_header *header)
                 layout_damage(out, "its links do not end");
                 return;
             }
-            layout_add_key(out, types[0], node + key, types[1], node + value);
+            qt_add_node(out, &places, node);
             if (!layout_word(object, node, &node, out))
                 return;
         }

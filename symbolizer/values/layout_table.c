@@ -3,16 +3,19 @@
 
 #include <string.h>
 
-const struct layout_row *const layout_tables[] = {
-    layout_cxx, layout_libcxx, layout_rust, layout_go, layout_qt, layout_other, NULL
-};
+const struct layout_row *const layout_tables[] = { layout_cxx,   layout_libcxx,
+                                                   layout_rust,  layout_go,
+                                                   layout_qt,    layout_glib,
+                                                   layout_other, NULL };
 
 bool layout_table_find(struct layout_object *object)
 {
     const struct type *type = &object->table->types[object->type];
-    if (type->kind != TYPE_STRUCT && type->kind != TYPE_UNION)
+    // A type that is only declared may be of a known library that hides its members.
+    if (type->kind != TYPE_STRUCT && type->kind != TYPE_UNION &&
+        type->kind != TYPE_FORWARD)
         return false;
-    if (layout_rust_enum(object))
+    if (layout_rust_enum(object) || layout_find_message(object))
         return true;
     for (size_t i = 0; layout_tables[i] != NULL; i++)
         for (const struct layout_row *row = layout_tables[i]; row->name != NULL; row++)
@@ -23,9 +26,10 @@ bool layout_table_find(struct layout_object *object)
 
 bool layout_table_is_handle(const char *name)
 {
-    static const char *const names[] = { "hash<",   "map<",     "hchan<",
-                                         "_GList",  "_GSList",  "_GPtrArray",
-                                         "_GQueue", "_GString", "_GByteArray" };
+    static const char *const names[] = { "hash<",      "map<",     "hchan<",
+                                         "_GList",     "_GSList",  "_GPtrArray",
+                                         "_GQueue",    "_GString", "_GByteArray",
+                                         "_GHashTable" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
             return true;

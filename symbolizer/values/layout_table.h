@@ -10,6 +10,7 @@ extern const struct layout_row layout_libcxx[]; // LLVM's
 extern const struct layout_row layout_rust[];
 extern const struct layout_row layout_go[];
 extern const struct layout_row layout_qt[];
+extern const struct layout_row layout_glib[];
 extern const struct layout_row layout_other[];
 
 extern const struct layout_row *const layout_tables[]; // all of them, and NULL
@@ -19,8 +20,21 @@ layout_read_fn layout_cxx_read_shared_string;
 layout_read_fn layout_libcxx_read_string;
 layout_read_fn layout_qt_read_string;
 
-// layout_cxx_read_any reads an any of either library of C++.
+// These read objects of either library of C++.
 layout_read_fn layout_cxx_read_any;
+layout_read_fn layout_cxx_read_mutex;
+layout_read_fn layout_cxx_read_thread;
+
+// layout_libcxx_read_function needs what reading functions of libstdc++ needs.
+layout_read_fn layout_libcxx_read_function;
+
+// layout_read_sds reads a string of the type sds, a pointer to its characters, before
+// which its size is. False: the object is no such string, or its size is none.
+bool layout_read_sds(struct layout_object *object, struct layout_view *out);
+
+// layout_find_message finds the row of a message of Protocol Buffers, which is known by
+// its base class, and its members. False: the type is none.
+bool layout_find_message(struct layout_object *object);
 
 // layout_rust_enum finds the row of an enum of Rust. False: the type is none.
 bool layout_rust_enum(struct layout_object *object);

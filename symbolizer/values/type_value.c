@@ -27,6 +27,8 @@ struct item {
     struct type_place place;
     bool secret;       // its name is secret: its address may be shown, its value not
     bool open;         // ... except for the members of a structure, such as `session`
+    bool sparse;       // its members are optional
+    bool optional;     // it is shown if it is set
     uint8_t pointers;  // followed to get here
     uint8_t dimension; // of an array: the number of dimensions already indexed
     uint8_t depth;     // containers that it is in
@@ -332,6 +334,7 @@ static void push_members(struct making *m, const struct item *item, json_t *obje
                                         .address = item->place.address +
                                                    member.offset_bits / 8,
                                         .shift = member.offset_bits % 8 },
+                             .optional = item->sparse,
                              .pointers = item->pointers };
         if (member.part->base == TYPE_BASE_VIRTUAL)
             value_place_base(m, member.part,
@@ -393,7 +396,9 @@ static uint64_t read_characters(const struct making *m, const struct layout_view
                         view->width) != CH_OK)
             break;
         at++;
-        if (view->width == 1)
+        if (unit == 0)
+            text_append_string(out, "\\x00");
+        else if (view->width == 1)
             text_append(out, &unit, 1);
         else if (unit < 0x80)
             text_appendf(out, "%c", (int)unit);
@@ -584,8 +589,18 @@ static bool value_look_inside(const struct making *m, struct item *item,
         if (out->form != LAYOUT_INSIDE)
             return true;
         item->place = out->items[0].value;
+        item->sparse = out->sparse;
     }
     return false;
+}
+
+// value_look_at_sds finds what a pointer leads to that is a string of sds.
+static bool value_look_at_sds(const struct making *m, const struct item *item,
+                              struct layout_view *out)
+{
+    struct layout_object object = layout_object_of(m->how, &item->place);
+    object.type = item->place.type; // its name is that of a typedef
+    return layout_read_sds(&object, out);
 }
 
 static json_t *structure_value(struct making *m, const struct item *item)
@@ -660,6 +675,7 @@ static json_t *value_make_value(struct making *m, const struct item *from)
     const struct type_table *table = m->how->table;
     struct item item = *from;
     struct layout_view view;
+    item.optional = false; // its parts are not
     if (item.ready != NULL)
         return item.ready;
     enum type_kind kind = table->types[type_strip(table, item.place.type)].kind;
@@ -668,8 +684,12 @@ static json_t *value_make_value(struct making *m, const struct item *from)
         item.place = handle;
         kind = TYPE_STRUCT;
     }
-    bool viewed = (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
-                  value_look_inside(m, &item, &view);
+    bool viewed = kind == TYPE_POINTER ? value_look_at_sds(m, &item, &view)
+                                       : (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
+                                             value_look_inside(m, &item, &view);
+    if (!viewed &&
+        table->types[type_strip(table, item.place.type)].kind == TYPE_FORWARD)
+        item.place = from->place; // a handle whose layout is not known
     uint32_t index = type_strip(table, item.place.type);
     kind = table->types[index].kind;
     if (kind != TYPE_POINTER && is_hidden(m, &item, index))
@@ -710,12 +730,43 @@ static void attach_value(struct making *m, const struct item *item, json_t *valu
         (void)json_array_append_new(item->container, value);
 }
 
+// value_is_unset says whether a member of a message of Protocol Buffers is not set: it
+// is zero, or a container without elements. Those that describe the others are left
+// out, too.
+static bool value_is_unset(const struct making *m, const struct item *member)
+{
+    static const char *const internal[] = { "_has_bits_", "_cached_size_" };
+    const struct type_table *table = m->how->table;
+    struct item item = *member;
+    struct layout_view view;
+    uint8_t bytes[64];
+    uint64_t size;
+    for (size_t i = 0; i < sizeof(internal) / sizeof(internal[0]); i++)
+        if (strcmp(item.key, internal[i]) == 0)
+            return true;
+    enum type_kind kind = table->types[type_strip(table, item.place.type)].kind;
+    if ((kind == TYPE_STRUCT || kind == TYPE_UNION) &&
+        value_look_inside(m, &item, &view))
+        return view.size == 0 && !view.missing && view.damage == NULL &&
+               (view.form == LAYOUT_SEQUENCE || view.form == LAYOUT_PAIRS ||
+                view.form == LAYOUT_TEXT);
+    if (type_size(table, item.place.type, &size) != CH_OK || size > sizeof(bytes) ||
+        memory_read(m->how->memory, item.place.address, bytes, (size_t)size) != CH_OK)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
 static json_t *value_make_all(struct making *m, const struct item *root)
 {
     value_push(m, root);
     for (; m->first < m->count; m->first++) {
         const struct item item = m->items[m->first]; // making it may move the others
         json_t *value;
+        if (item.optional && item.ready == NULL && value_is_unset(m, &item))
+            continue;
         size_t most =
             m->how->pointers != 0 ? TYPE_VALUE_COUNT_MAX : TYPE_VALUE_COUNT_BRIEF;
         bool limited = item.ready == NULL && m->made++ >= most;

@@ -15,7 +15,7 @@ enum {
     BUILDER_NAME = 32,
     BUILDER_ROWS = 256,
     BUILDER_ARGUMENT = 9,
-    BUILDER_ELEMENT = 448 // bytes of what members point to
+    BUILDER_ELEMENT = 472 // bytes of what members point to
 };
 
 // A builder_node is a member, or the object itself.
@@ -92,7 +92,8 @@ static inline uint32_t builder_structure(struct type_table *table, const char *n
 }
 
 // builder_begin adds what members point to. It has what readers look for there:
-// numbers, the arrays and pointers of Go's maps and channels, and Qt's headers.
+// numbers, the arrays and pointers of Go's maps and channels, Qt's headers, the states
+// of futures.
 static inline void builder_begin(struct layout_builder *builder)
 {
     static const char *const names[] = {
@@ -100,6 +101,7 @@ static inline void builder_begin(struct layout_builder *builder)
         "size", "offset", "len", "parent", "strong", "value", "data", "_M_result",
         "kind", "ctrl", "vals", "begin", "end", "array", "header", "mostLeftNode",
         "buckets", "numBuckets", "m", "elements", "length", "tag", "storage",
+        "__state_", "__value_", "__exception_",
         // pointers
         "_type", "elem", "overflow", "next", "entries",
         // arrays, structures
@@ -107,7 +109,7 @@ static inline void builder_begin(struct layout_builder *builder)
         // a pointer again, the last: older lacks it
         "spans"
     };
-    enum { COUNT = sizeof(names) / sizeof(names[0]), NUMBERS = 23, POINTERS = 28 };
+    enum { COUNT = sizeof(names) / sizeof(names[0]), NUMBERS = 26, POINTERS = 31 };
     static const char *const inner[] = { "data", "lengthMask" };
     static const char *const future[] = { "_M_data" };
     static const char *const slot[] = { "key", "elem" };
@@ -197,6 +199,11 @@ static inline void layout_builder_add(struct layout_builder *builder,
     if (builder->count == 0)
         builder_begin(builder);
     builder_check(builder->count < BUILDER_ROWS);
+    if (row->paths[0] == NULL) { // of a library that hides its members
+        const struct type hidden = { .kind = TYPE_FORWARD, .name = row->name };
+        builder->types[builder->count++] = builder_add(&builder->table, &hidden);
+        return;
+    }
     for (size_t i = 0; i < LAYOUT_MEMBERS && row->paths[i] != NULL; i++)
         builder_add_path(nodes, &count, row->paths[i] + (row->paths[i][0] == '?'));
     if (strcmp(row->name, "Cord") == 0)

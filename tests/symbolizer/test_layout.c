@@ -59,14 +59,18 @@ static void put(struct target *target, size_t at, uint64_t value)
 }
 
 // shown is the value of the object at BASE, to be freed with the table.
-static json_t *shown(const struct type_table *table, uint32_t type,
-                     struct target *target, const char *name)
+static json_t *shown(struct type_table *table, uint32_t type, struct target *target,
+                     const char *name)
 {
     const struct memory_reader memory = { .read = read_target, .source = target };
-    const struct type_value how = { .table = table,
-                                    .memory = &memory,
-                                    .sanitize = true };
-    return type_value_make(&how, type, BASE, name);
+    struct type_dwarf dwarf; // adds basic types alone
+    const struct type_value how = {
+        .table = table, .memory = &memory, .dwarf = &dwarf, .sanitize = true
+    };
+    type_dwarf_init(&dwarf, NULL, table);
+    json_t *value = type_value_make(&how, type, BASE, name);
+    type_dwarf_deinit(&dwarf);
+    return value;
 }
 
 static void a_string_object_is_its_text(void **state)
@@ -91,6 +95,22 @@ static void a_string_object_is_its_text(void **state)
     assert_true(is);
     assert_true(right);
     assert_true(masked);
+}
+
+static void a_zero_does_not_end_a_text_of_known_size(void **state)
+{
+    (void)state;
+    struct type_table table;
+    struct target target = { .size = sizeof(target.bytes) };
+    uint32_t type = begin_string(&table, "basic_string<char, std::char_traits<char> >");
+    put(&target, 0, BASE + 64);
+    put(&target, 8, 20);
+    memcpy(target.bytes + 64, "longer than\0fifteen.", 20);
+    json_t *value = shown(&table, type, &target, "line");
+    bool right = strcmp(json_string_value(value), "longer than\\x00fifteen.") == 0;
+    json_decref(value);
+    type_table_deinit(&table);
+    assert_true(right);
 }
 
 static void an_object_that_was_not_made_yet_is_shown_by_its_members(void **state)
@@ -253,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_string_object_is_its_text),
+        cmocka_unit_test(a_zero_does_not_end_a_text_of_known_size),
         cmocka_unit_test(an_object_that_was_not_made_yet_is_shown_by_its_members),
         cmocka_unit_test(a_class_that_only_has_the_members_is_none),
         cmocka_unit_test(a_string_is_read_as_far_as_its_memory_is_there),

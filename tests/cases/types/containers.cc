@@ -14,11 +14,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <forward_list>
 #include <functional>
+#include <future>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <queue>
 #include <random>
 #include <set>
@@ -26,11 +30,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unistd.h>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <valarray>
 #include <vector>
-#include <future>
 #if __cplusplus >= 201703L
 #include <any>
 #include <filesystem>
@@ -70,19 +75,46 @@ struct item {
 };
 
 struct key_order {
-    bool operator()(const item &a, const item &b) const { return a.name < b.name; }
+    bool operator()(const item &a, const item &b) const
+    {
+        return a.name < b.name;
+    }
 };
 
-static int twice(int number) { return 2 * number; }
+static int twice(int number)
+{
+    return 2 * number;
+}
 
 template <class T> std::string show(const T *pointer);
-static std::string show(int value) { return std::to_string(value); }
-static std::string show(short value) { return std::to_string(value); }
-static std::string show(unsigned char value) { return std::to_string(value); }
-static std::string show(long value) { return std::to_string(value); }
-static std::string show(double value) { return std::to_string(value); }
-static std::string show(bool value) { return value ? "true" : "false"; }
-static std::string show(const std::string &value) { return "\"" + value + "\""; }
+static std::string show(int value)
+{
+    return std::to_string(value);
+}
+static std::string show(short value)
+{
+    return std::to_string(value);
+}
+static std::string show(unsigned char value)
+{
+    return std::to_string(value);
+}
+static std::string show(long value)
+{
+    return std::to_string(value);
+}
+static std::string show(double value)
+{
+    return std::to_string(value);
+}
+static std::string show(bool value)
+{
+    return value ? "true" : "false";
+}
+static std::string show(const std::string &value)
+{
+    return "\"" + value + "\"";
+}
 static std::string show(const item &value)
 {
     return "{\"name\": " + show(value.name) + ", \"count\": " + show(value.count) + "}";
@@ -121,6 +153,18 @@ template <class C> std::string show_pairs(const C &all)
     return "{\"size\": " + std::to_string(count) + ", \"entries\": [" + items + "]}";
 }
 
+// heap_of gives the elements of a queue as it has them.
+template <class T> const std::vector<T> &heap_of(const std::priority_queue<T> &queue)
+{
+    struct opened : std::priority_queue<T> {
+        static const std::vector<T> &of(const std::priority_queue<T> &all)
+        {
+            return all.*&opened::c;
+        }
+    };
+    return opened::of(queue);
+}
+
 static std::string hexadecimal(int (*function)(int))
 {
     char text[32];
@@ -138,6 +182,11 @@ static void print(const char *name, const std::string &value)
 #else
 #define COMPLEX(parts) "[" + parts + "]" // a number of two parts for the compiler
 #endif
+#ifdef __clang__
+#define CAPTURED // in front of the name of what a lambda has captured
+#else
+#define CAPTURED "__"
+#endif
 #define ALL(variable) print(#variable, show_all(variable))
 #define PAIRS(variable) print(#variable, show_pairs(variable))
 #define ONE(variable) print(#variable, show(variable))
@@ -145,7 +194,8 @@ static void print(const char *name, const std::string &value)
 // damage overwrites words of the objects between two addresses, or of the heap.
 static void damage(unsigned count, const void *first, const void *last)
 {
-    auto *from = reinterpret_cast<uintptr_t *>(reinterpret_cast<uintptr_t>(first) & ~7ul);
+    auto *from =
+        reinterpret_cast<uintptr_t *>(reinterpret_cast<uintptr_t>(first) & ~7ul);
     auto *to = reinterpret_cast<uintptr_t *>(reinterpret_cast<uintptr_t>(last) & ~7ul);
     if (to < from)
         std::swap(from, to);
@@ -190,7 +240,8 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     std::array<int, 3> three{ { static_cast<int>(below(9)), 2, 3 } };
     std::string line = text();
     std::pair<int, std::string> pair(static_cast<int>(below(99)), text());
-    std::tuple<int, std::string, double> mixed(static_cast<int>(below(99)), text(), 0.5);
+    std::tuple<int, std::string, double> mixed(static_cast<int>(below(99)), text(),
+                                               0.5);
     std::unique_ptr<item> owner(below(4) ? new item{ text(), 4 } : nullptr);
     std::shared_ptr<item> shared(below(4) ? std::make_shared<item>(item{ text(), 5 })
                                           : nullptr);
@@ -201,6 +252,12 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     std::stack<int> pile;
     std::chrono::milliseconds pause(below(5000));
     std::reference_wrapper<std::string> referred(line);
+    std::valarray<int> measured(static_cast<int>(below(9)), 1 + below(3));
+    std::initializer_list<int> listed = { 3, 1, 2 };
+    std::priority_queue<int> urgent;
+    std::mutex lock;
+    std::exception_ptr failure;
+    std::u16string wide(below(2) ? u"wide" : u"wider than in itself");
 #if __cplusplus >= 201703L
     std::string_view part(line.data() + line.size() / 2, line.size() - line.size() / 2);
     std::optional<std::string> maybe;
@@ -227,7 +284,9 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     std::function<int(int)> doubling = twice;
     enum { ADDING = __LINE__ + 1, NAMING = ADDING + 1 };
     std::function<int(int)> adding = [captured](int with) { return captured + with; };
-    std::function<int(int)> naming = [line, captured](int with) { return captured + with; };
+    std::function<int(int)> naming = [line, captured](int with) {
+        return captured + with;
+    };
     std::promise<std::string> given;
     std::future<std::string> promised = given.get_future();
     std::promise<int> thrown;
@@ -283,7 +342,17 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
         repeated.insert({ static_cast<int>(below(3)), static_cast<int>(i) });
     for (unsigned i = below(8); i > 0; i--)
         pile.push(static_cast<int>(i));
+    for (unsigned i = below(8); i > 0; i--)
+        urgent.push(static_cast<int>(i));
+    if (below(2))
+        lock.lock();
     std::vector<int>::iterator at = numbers.begin();
+    std::list<int>::iterator in_chain = chain.begin();
+    std::forward_list<long>::iterator in_single = single.begin();
+    std::deque<int>::iterator in_both = both.begin();
+    std::set<std::string>::iterator in_names = names.begin();
+    std::map<int, int>::iterator in_squares = squares.begin();
+    std::unordered_map<int, std::string>::iterator in_by_number = by_number.begin();
 
     ALL(numbers), ALL(words), ALL(records), ALL(rows), ALL(chain), ALL(queue);
     ALL(single), ALL(both), ALL(lines), ALL(distinct), ALL(names), ALL(items);
@@ -299,8 +368,10 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     print("mixed", "{\"size\": 3, \"items\": [" + show(std::get<0>(mixed)) + ", " +
                        show(std::get<1>(mixed)) + ", 0.5]}");
     print("owner", owner ? "{\"value\": " + show(*owner) + "}" : "null");
-    print("shared", shared ? "{\"owners\": 1, \"value\": " + show(*shared) + "}" : "null");
-    print("weak", shared ? "{\"owners\": 1, \"value\": " + show(*shared) + "}" : "null");
+    print("shared",
+          shared ? "{\"owners\": 1, \"value\": " + show(*shared) + "}" : "null");
+    print("weak",
+          shared ? "{\"owners\": 1, \"value\": " + show(*shared) + "}" : "null");
     print("counter", show(counter.load()));
     print("bits", show(bits.to_string()));
     print("wave", COMPLEX(("1.5, " + show(wave.imag()))));
@@ -308,28 +379,53 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     print("referred", "{\"value\": " + show(line) + "}");
     if (!numbers.empty())
         print("at", "{\"value\": " + show(*at) + "}");
-#ifndef _LIBCPP_VERSION
+    if (!chain.empty())
+        print("in_chain", "{\"value\": " + show(*in_chain) + "}");
+    if (!single.empty())
+        print("in_single", "{\"value\": " + show(*in_single) + "}");
+    if (!both.empty())
+        print("in_both", "{\"value\": " + show(*in_both) + "}");
+    if (!names.empty())
+        print("in_names", "{\"value\": " + show(*in_names) + "}");
+    if (!squares.empty())
+        print("in_squares", "{\"value\": " + show(*in_squares) + "}");
+    if (!by_number.empty())
+        print("in_by_number", "{\"value\": " + show(*in_by_number) + "}");
+    if (!urgent.empty())
+        print("urgent", show_all(heap_of(urgent)));
+    ALL(measured), ALL(listed);
+    print("wide", show(std::string(wide.begin(), wide.end())));
+    print("failure", "null");
+    if (lock.try_lock())
+        print("lock", "\"unlocked\""), lock.unlock();
+    else
+        print("lock", "\"locked by thread " + std::to_string(getpid()) + "\"");
     print("none", "{}");
     print("adding", "{\"choice\": \"lambda of line " + std::to_string(ADDING) +
-                        "\", \"value\": {\"__captured\": " + show(captured) + "}}");
+                        "\", \"value\": {\"" CAPTURED "captured\": " + show(captured) +
+                        "}}");
     print("naming", "{\"choice\": \"lambda of line " + std::to_string(NAMING) +
-                        "\", \"value\": {\"__line\": " + show(line) +
-                        ", \"__captured\": " + show(captured) + "}}");
-    print("doubling", "{\"choice\": \"twice\", \"value\": \"" + hexadecimal(twice) + "\"}");
-    bool is_given = promised.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    std::string state = is_given ? "{\"choice\": \"ready\", \"value\": " + show(line) + "}"
-                                 : "{\"choice\": \"not ready\"}";
+                        "\", \"value\": {\"" CAPTURED "line\": " + show(line) +
+                        ", \"" CAPTURED "captured\": " + show(captured) + "}}");
+    print("doubling",
+          "{\"choice\": \"twice\", \"value\": \"" + hexadecimal(twice) + "\"}");
+    bool is_given =
+        promised.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    std::string state = is_given
+                            ? "{\"choice\": \"ready\", \"value\": " + show(line) + "}"
+                            : "{\"choice\": \"not ready\"}";
     print("given", state);
     print("promised", state);
     bool is_thrown = thrown.get_future().wait_for(std::chrono::seconds(0)) ==
                      std::future_status::ready;
-    print("thrown", is_thrown ? "{\"choice\": \"an exception\"}"
-                              : "{\"choice\": \"not ready\"}");
-#endif
+    print("thrown",
+          is_thrown ? "{\"choice\": \"an exception\"}" : "{\"choice\": \"not ready\"}");
 #if __cplusplus >= 201703L
     print("anything", "{}");
-    print("small", "{\"choice\": \"int\", \"value\": " + show(std::any_cast<int>(small)) + "}");
-    print("large", "{\"choice\": \"item\", \"value\": " + show(std::any_cast<item>(large)) + "}");
+    print("small",
+          "{\"choice\": \"int\", \"value\": " + show(std::any_cast<int>(small)) + "}");
+    print("large", "{\"choice\": \"item\", \"value\": " +
+                       show(std::any_cast<item>(large)) + "}");
     print("part", show(std::string(part)));
     print("maybe", maybe ? "{\"value\": " + show(*maybe) + "}" : "{}");
     print("number", number ? "{\"value\": " + show(*number) + "}" : "{}");

@@ -7,6 +7,8 @@
 #include <google/protobuf/repeated_field.h>
 #include <string>
 
+#include "order.pb.h" // made by the test
+
 static int *volatile nothing;
 
 template <class T> static void damage(T &object)
@@ -21,12 +23,20 @@ int main(int argc, char **)
     google::protobuf::RepeatedPtrField<std::string> names, nobody;
     google::protobuf::Map<int, int> squares;
     google::protobuf::Map<std::string, int> ages;
+    google::protobuf::RepeatedField<int> numbers;
+    shop::Order message;
+    message.set_customer("a customer");
+    message.add_cents(250);
+    message.add_cents(499);
+    message.add_notes("fragile");
+    message.mutable_address()->set_city("Ghent");
     for (int i = 0; i < 4; i++) {
+        numbers.Add(i);
         *names.Add() = "n" + std::to_string(i);
         squares[i] = i * i;
         ages["a" + std::to_string(i)] = i;
     }
     if (argc > 1)
-        damage(names), damage(squares), damage(ages);
+        damage(names), damage(squares), damage(ages), damage(numbers), damage(message);
     return *nothing;
 }

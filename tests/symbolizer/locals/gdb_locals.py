@@ -42,15 +42,18 @@ def memory(address, size):
 
 
 def text_at(address, size=None):
-    """The characters at address up to a NUL, or size of them; None: not readable."""
+    """The characters at address up to a NUL, or size of them, where a NUL is written as
+    reports do; None: not readable."""
     found = b""
-    while len(found) < (STRING_MAX if size is None else min(size, STRING_MAX)):
-        byte = memory(address + len(found), 1)
+    at = address
+    while len(found) < STRING_MAX and (size is None or at < address + size):
+        byte = memory(at, 1)
         if byte is None:
             return None
-        if byte == b"\0":
+        if byte == b"\0" and size is None:
             break
-        found += byte
+        found += b"\\x00" if byte == b"\0" else byte
+        at += 1
     return found.decode("latin-1")
 
 
