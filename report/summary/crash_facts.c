@@ -237,6 +237,8 @@ static void append_block_state(const struct crash_variable *variable, struct tex
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (variable->state != NULL && strcmp(variable->state, words[i][0]) == 0)
             text_append_string(out, words[i][1]);
+    if (variable->block_bytes != 0)
+        text_appendf(out, ", a block of %" PRIu64 " bytes", variable->block_bytes);
     if (variable->text == NULL)
         return;
     text_append_string(out, ": \"");

@@ -61,6 +61,7 @@ struct crash_variable {
     const char *state;     // of a block that was freed: "stack", "image", "misaligned",
                            // "text"; NULL: not known
     const char *text;      // that stands in the place of its size
+    uint64_t block_bytes;  // its size; 0: not known
     bool bytes;            // elements are bytes, and the number is a length
 };
 

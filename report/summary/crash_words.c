@@ -293,6 +293,7 @@ static void read_variable(const json_t *crash, struct crash_variable *out)
     if (!crash_words_is_variable(variable))
         return;
     int64_t elements = report_integer(variable, "elements", 0);
+    int64_t bytes = report_integer(variable, "block_bytes", 0);
     const char *passed_as = report_string(variable, "passed_as");
     *out = (struct crash_variable){
         .expression = report_string(variable, "expression"),
@@ -306,6 +307,7 @@ static void read_variable(const json_t *crash, struct crash_variable *out)
         .container = report_string(variable, "container"),
         .state = report_string(variable, "state"),
         .text = report_string(variable, "text"),
+        .block_bytes = bytes > 0 ? (uint64_t)bytes : 0,
         .bytes = passed_as != NULL && strcmp(passed_as, "length") == 0,
     };
 }

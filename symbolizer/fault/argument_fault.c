@@ -415,6 +415,9 @@ static json_t *fault_write(struct fault *f)
         (void)json_object_set_new(variable, "state", json_string(f->state));
     if (f->text[0] != 0)
         (void)json_object_set_new(variable, "text", json_string(f->text));
+    if (f->block_bytes != 0)
+        (void)json_object_set_new(variable, "block_bytes",
+                                  json_integer((json_int_t)f->block_bytes));
     json_t *origin = fault_null_member(f);
     if (origin == NULL)
         origin = fault_freed_stack(f);

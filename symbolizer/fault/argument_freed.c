@@ -27,6 +27,20 @@ static bool freed_is_on_stack(const struct argument_stack *stack, uint64_t addre
            address < stack->calls[stack->count - 1].frame.cfa;
 }
 
+uint64_t argument_freed_size(const struct argument_stack *stack, uint64_t address)
+{
+    enum { ALIGNMENT = 16, HEAD = 8, FLAGS = 7, IS_MAPPED = 2, SMALLEST = 32 };
+    uint64_t size;
+    if (address % ALIGNMENT != 0 ||
+        memory_read_word(stack->memory, address - HEAD, &size) != CH_OK)
+        return 0;
+    uint64_t bytes = size & ~(uint64_t)FLAGS;
+    if (bytes < SMALLEST || bytes % ALIGNMENT != 0 ||
+        !held_file_is_mapped(stack->held, address + bytes - ALIGNMENT - 1))
+        return 0;
+    return bytes - (size & IS_MAPPED ? 2 * HEAD : HEAD);
+}
+
 const char *argument_freed_state(const struct argument_stack *stack, uint64_t address,
                                  char text[static ARGUMENT_FREED_TEXT])
 {

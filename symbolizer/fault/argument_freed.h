@@ -13,3 +13,7 @@ enum { ARGUMENT_FREED_TEXT = 9 }; // a word of characters, with the NUL
 // is so.
 const char *argument_freed_state(const struct argument_stack *stack, uint64_t address,
                                  char text[static ARGUMENT_FREED_TEXT]);
+
+// argument_freed_size gives how many bytes glibc's malloc has for the block at address,
+// freed or not, by the size in front of it; 0: none can stand there.
+uint64_t argument_freed_size(const struct argument_stack *stack, uint64_t address);

@@ -341,6 +341,15 @@ bool fault_name_length(struct fault *f)
     return false;
 }
 
+// fault_is_listed returns true if malloc found the block in a list of free blocks of
+// one size: it was not joined with others, and has the size that it was allocated with.
+static bool fault_is_listed(const struct fault *f)
+{
+    const char *message = report_string(f->crash, "message");
+    return message != NULL && (strstr(message, "double free detected in tcache") ||
+                               strstr(message, "(fasttop)"));
+}
+
 bool fault_name_freed(struct fault *f)
 {
     static const char *const kinds[] = { "heap-corruption", NULL };
@@ -369,5 +378,7 @@ bool fault_name_freed(struct fault *f)
     f->bytes = FAULT_WORD_BYTES;
     f->likely = true; // memory may have changed since the call
     f->state = argument_freed_state(f->trace.stack, f->value, f->text);
+    if (f->state == NULL && fault_is_listed(f))
+        f->block_bytes = argument_freed_size(f->trace.stack, f->value);
     return text_ok(&named->expression);
 }

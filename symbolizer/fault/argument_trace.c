@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "symbolizer/arguments/argument_entry.h"
@@ -374,6 +375,27 @@ static bool trace_value_at(const struct tracing *t, size_t step, uint64_t *out)
     }
 }
 
+// trace_entered_with gives the value of the register before t->at, if that is the one
+// with which the function was entered.
+static bool trace_entered_with(const struct tracing *t, uint64_t *out)
+{
+    const struct argument_stack *stack = t->trace->stack;
+    struct argument_entry entry;
+    uint8_t word[WORD_BYTES];
+    for (size_t at = t->at; at > 0; at--)
+        if (trace_is_joined(t, at) || trace_writes(t, &t->scan->code.steps[at - 1]))
+            return false;
+    if (t->scan->code.reentered ||
+        argument_entry_find(stack, (size_t)(t->call - stack->calls), t->reg, &entry) !=
+            CH_OK ||
+        entry.bytes < WORD_BYTES ||
+        argument_location_bytes(&entry.location, &t->call->frame, stack->memory, word,
+                                WORD_BYTES) != CH_OK)
+        return false;
+    memcpy(out, word, WORD_BYTES);
+    return true;
+}
+
 // trace_end_in_register ends at a variable that the debug information has in the
 // register before step.
 static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_named)
@@ -388,11 +410,12 @@ static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_name
     t->out->has_value = trace_is_kept(t, t->reg, step);
     if (t->out->has_value)
         t->out->value = t->call->frame.registers.value[t->reg];
-    size_t from = variable->size == WORD_BYTES && !t->out->has_value
-                      ? trace_definition(t)
-                      : SIZE_MAX;
-    if (from != SIZE_MAX) // the register is in use for another value by now
-        t->out->has_value = trace_value_at(t, from, &t->out->value);
+    if (variable->size == WORD_BYTES && !t->out->has_value) {
+        // The register is in use for another value by now.
+        size_t from = trace_definition(t);
+        t->out->has_value = from != SIZE_MAX ? trace_value_at(t, from, &t->out->value)
+                                             : trace_entered_with(t, &t->out->value);
+    }
     *out_named =
         trace_begin_name(t, variable, 0, variable->size) && trace_follow_all(t);
     return true;

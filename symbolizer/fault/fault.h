@@ -21,7 +21,8 @@ struct fault {
     struct argument_trace trace;
     const struct argument_call *innermost;
     struct argument_named named;
-    uint64_t value; // the bad one
+    uint64_t value;       // the bad one
+    uint64_t block_bytes; // of a block that was freed; 0: not known
     uint8_t bytes;
     uint64_t elements;              // of the array that it is outside of; 0: none
     const char *container;          // what it is; NULL: an array

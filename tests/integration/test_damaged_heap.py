@@ -37,6 +37,9 @@ class DamagedHeap(unittest.TestCase):
                 with Scene() as scene_of_one:
                     crash, shown = crash_of(scene_of_one, program, way)
                     found[way] = crash.get("chunk")
+                    if way == "twice" and "-static" not in flags:
+                        self.assertEqual(crash["variable"]["block_bytes"], 40)
+                        self.assertRegex(shown, "`kept\\[0\\]` is 0x[0-9a-f]+, a block of 40 bytes")
                     if way == "freed":
                         self.assertRegex(shown, "the block of 40 bytes at 0x[0-9a-f]+ was written "
                                                 "to after it was freed: its first 8 bytes")
