@@ -24,6 +24,7 @@
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/search/debug_search.h"
+#include "symbolizer/search/dpkg_packages.h"
 #include "symbolizer/search/report_images.h"
 
 // PLACES_MAX bounds the memory of a memo.
@@ -146,15 +147,23 @@ static void read_note_segments(int fd, struct noted *out)
     }
 }
 
-json_t *image_package_read(const char *path, const struct build_id *id)
+// read_notes_of reads the notes of the file at path. False: it is no file.
+static bool read_notes_of(const char *path, struct noted *out)
 {
-    struct noted noted = { .package = NULL };
     struct stat info;
     CH_CLEANUP(file_close)
     int fd = reachable_open(path);
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    read_note_segments(fd, out);
+    return true;
+}
+
+json_t *image_package_read(const char *path, const struct build_id *id)
+{
+    struct noted noted = { .package = NULL };
+    if (!read_notes_of(path, &noted))
         return NULL;
-    read_note_segments(fd, &noted);
     if (!build_id_equal(&noted.id, id)) {
         json_decref(noted.package);
         noted.package = NULL;
@@ -613,43 +622,80 @@ static enum ch_status write_place_names(const struct symbolization *symbolizatio
                                                                     : CH_ERR_NO_MEMORY;
 }
 
-static json_t *read_package(const struct symbolization *symbolization, uint32_t index)
+// image_is_below returns true if the file of the image's path below root has its build:
+// one that was held may be of another file system, with a database of its own.
+static bool image_is_below(const char *root, const struct report_image *image)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s%s", root, image->path);
+    struct noted noted = { .package = NULL };
+    if (image->path[0] != '/' || length <= 0 || length >= (int)sizeof(path) ||
+        !read_notes_of(path, &noted))
+        return false;
+    json_decref(noted.package);
+    return build_id_equal(&noted.id, &image->id);
+}
+
+// A packages_search is the images whose package is looked for in a database.
+struct packages_search {
+    struct dpkg_file files[DPKG_FILES_MAX];
+    uint32_t images[DPKG_FILES_MAX];
+    size_t count;
+};
+
+// find_package gives the package that the note of an image names, or adds the image to
+// search.
+static json_t *find_package(const struct symbolization *symbolization, uint32_t index,
+                            struct packages_search *search)
 {
     char buffers[2][PATH_MAX];
     const struct report_image *image = &symbolization->images.items[index];
-    return image_package_read(
-        symbolizer_options_path(symbolization->options, image->path, buffers),
-        &image->id);
+    const struct symbolizer_options *options = symbolization->options;
+    json_t *package = image_package_read(
+        symbolizer_options_path(options, image->path, buffers), &image->id);
+    if (package == NULL && search->count < DPKG_FILES_MAX &&
+        image_is_below(options->sysroot != NULL ? options->sysroot : "", image)) {
+        search->images[search->count] = index;
+        search->files[search->count++] = (struct dpkg_file){ .path = image->path };
+    }
+    return package;
 }
 
-// package_of gives the package of an image, which the caller owns, or NULL.
-static json_t *package_of(const struct symbolization *symbolization, uint32_t index)
+// remember_package adds the package of an image to the report and to the memo.
+static void remember_package(const struct symbolization *symbolization, json_t *images,
+                             uint32_t index, json_t *package)
 {
-    json_t *image = remembered_image(symbolization, index);
-    json_t *package = json_object_get(image, "package");
+    json_t *memo = remembered_image(symbolization, index);
+    (void)json_object_set(memo, "package", package != NULL ? package : json_null());
     if (package != NULL)
-        return json_is_object(package) ? json_incref(package) : NULL;
-    package = read_package(symbolization, index);
-    (void)json_object_set_new(image, "package",
-                              package != NULL ? json_incref(package) : json_null());
-    return package;
+        (void)json_object_set_new(json_array_get(images, index), "package", package);
 }
 
 // write_packages adds the packages of the images that have frames.
 static void write_packages(const struct symbolization *symbolization, json_t *report)
 {
     json_t *images = json_object_get(report, "images");
+    struct packages_search search = { .count = 0 };
     uint32_t before = REPORT_NO_IMAGE;
     for (size_t i = 0; i < symbolization->lookup_count; i++) {
         uint32_t index = symbolization->lookups[i].place.image;
         json_t *image = json_array_get(images, index);
         if (index >= symbolization->images.count || index == before || image == NULL)
             continue;
-        json_t *package = package_of(symbolization, index);
-        if (package != NULL)
-            (void)json_object_set_new(image, "package", package);
         before = index;
+        json_t *known =
+            json_object_get(remembered_image(symbolization, index), "package");
+        if (json_is_object(known))
+            (void)json_object_set(image, "package", known);
+        else if (known == NULL)
+            remember_package(symbolization, images, index,
+                             find_package(symbolization, index, &search));
     }
+    const char *root = symbolization->options->sysroot;
+    dpkg_packages_find(root != NULL ? root : "", search.files, search.count);
+    for (size_t i = 0; i < search.count; i++)
+        remember_package(symbolization, images, search.images[i],
+                         search.files[i].package);
 }
 
 enum ch_status symbolization_write(struct symbolization *symbolization, json_t *report)

@@ -32,7 +32,11 @@ static bool is_static_program(const json_t *report)
 
 static const char *package_name(const json_t *image)
 {
-    return report_string(json_object_get(image, "package"), "name");
+    const json_t *package = json_object_get(image, "package");
+    // A package of dpkg's database says who packed the file, not whose program it is
+    // of.
+    return report_string(package, "source") == NULL ? report_string(package, "name")
+                                                    : NULL;
 }
 
 // program_package is the package of the executable, or NULL.

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/search/dpkg_packages.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/system/file.h"
+#include "base/text.h"
+
+enum { DATABASE_BYTES = 64 << 20, NAME_BYTES = 256 };
+
+// A search is the files whose packages are still looked for.
+struct search {
+    struct dpkg_file *files;
+    size_t count;
+    size_t left;
+    uint64_t end_ms;
+    struct text bytes; // of the file that is being read
+    struct owner {
+        const char *path; // without /usr: older lists have what was there before
+        size_t length;
+        char name[NAME_BYTES];    // of the package; "": not found yet
+        const char *architecture; // in name; NULL: the list does not say
+    } owners[DPKG_FILES_MAX];
+};
+
+static bool search_is_over(const struct search *s)
+{
+    return s->left == 0 || clock_now_ms(CLOCK_MONOTONIC) >= s->end_ms;
+}
+
+static const char *without_usr(const char *path, size_t *length)
+{
+    enum { PREFIX = 4 };
+    bool merged = *length > PREFIX && memcmp(path, "/usr/", PREFIX + 1) == 0;
+    *length -= merged ? PREFIX : 0;
+    return merged ? path + PREFIX : path;
+}
+
+// search_read reads a file of the database. False: it cannot be read.
+static bool search_read(struct search *s, int folder, const char *name)
+{
+    struct stat info;
+    CH_CLEANUP(file_close)
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    text_clear(&s->bytes);
+    return fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+           text_read(&s->bytes, fd, DATABASE_BYTES) == CH_OK && s->bytes.size != 0;
+}
+
+// A line_reader is the lines of a text, of which each ends before its newline.
+struct line_reader {
+    const char *at;
+    const char *end;
+    const char *line;
+    size_t length;
+};
+
+static bool line_reader_next(struct line_reader *lines)
+{
+    if (lines->at >= lines->end)
+        return false;
+    const char *stop = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
+    stop = stop != NULL ? stop : lines->end;
+    lines->line = lines->at;
+    lines->length = (size_t)(stop - lines->at);
+    lines->at = stop + 1;
+    return true;
+}
+
+static struct line_reader lines_of(const struct search *s)
+{
+    return (struct line_reader){ .at = s->bytes.bytes,
+                                 .end = s->bytes.bytes + s->bytes.size };
+}
+
+// search_list notes the package of a list, which was read, for the files in it.
+static void search_list(struct search *s, const char *name, size_t name_length)
+{
+    struct line_reader lines = lines_of(s);
+    while (line_reader_next(&lines)) {
+        size_t length = lines.length;
+        const char *path = without_usr(lines.line, &length);
+        for (size_t i = 0; i < s->count; i++) {
+            struct owner *owner = &s->owners[i];
+            if (length != owner->length || owner->name[0] != 0 ||
+                memcmp(path, owner->path, length) != 0)
+                continue;
+            memcpy(owner->name, name, name_length);
+            char *colon = strchr(owner->name, ':');
+            owner->architecture = colon != NULL ? colon + 1 : NULL;
+            if (colon != NULL)
+                *colon = 0;
+            s->left--;
+        }
+    }
+}
+
+// search_lists looks for the files in the lists: NAME.list, or NAME:ARCHITECTURE.list.
+static void search_lists(struct search *s, int fd)
+{
+    static const char suffix[] = ".list";
+    DIR *folder = fdopendir(fd);
+    const struct dirent *entry;
+    if (folder == NULL) {
+        close(fd);
+        return;
+    }
+    while (!search_is_over(s) && (entry = readdir(folder)) != NULL) {
+        size_t length = strlen(entry->d_name);
+        if (length <= strlen(suffix) || length >= NAME_BYTES ||
+            strcmp(entry->d_name + length - strlen(suffix), suffix) != 0)
+            continue;
+        if (search_read(s, fd, entry->d_name))
+            search_list(s, entry->d_name, length - strlen(suffix));
+    }
+    closedir(folder);
+}
+
+// A paragraph is what the database says of one package.
+struct paragraph {
+    char name[NAME_BYTES];
+    char architecture[NAME_BYTES];
+    char version[NAME_BYTES];
+};
+
+// paragraph_take stores the value of a line "Field: value" that is one of the fields.
+static void paragraph_take(struct paragraph *p, const char *line, size_t length)
+{
+    const struct {
+        const char *field;
+        char *to;
+    } fields[] = { { "Package: ", p->name },
+                   { "Architecture: ", p->architecture },
+                   { "Version: ", p->version } };
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        size_t field = strlen(fields[i].field);
+        if (length > field && length - field < NAME_BYTES &&
+            memcmp(line, fields[i].field, field) == 0) {
+            memcpy(fields[i].to, line + field, length - field);
+            fields[i].to[length - field] = 0;
+        }
+    }
+}
+
+// search_describe makes the packages of the files that the paragraph is of.
+static void search_describe(struct search *s, const struct paragraph *p)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct owner *owner = &s->owners[i];
+        if (p->version[0] != 0 && s->files[i].package == NULL &&
+            strcmp(owner->name, p->name) == 0 &&
+            (owner->architecture == NULL ||
+             strcmp(owner->architecture, p->architecture) == 0))
+            s->files[i].package = json_pack(
+                "{s:s, s:s, s:s, s:s, s:s}", "type", "deb", "name", p->name, "version",
+                p->version, "architecture", p->architecture, "source", "dpkg");
+    }
+}
+
+// search_versions describes the packages of the file that was read, whose paragraphs
+// end with an empty line.
+static void search_versions(struct search *s)
+{
+    struct paragraph paragraph = { .name = "" };
+    struct line_reader lines = lines_of(s);
+    while (line_reader_next(&lines)) {
+        paragraph_take(&paragraph, lines.line, lines.length);
+        if (lines.length != 0)
+            continue;
+        search_describe(s, &paragraph);
+        paragraph = (struct paragraph){ .name = "" };
+    }
+    search_describe(s, &paragraph);
+}
+
+void dpkg_packages_find(const char *root, struct dpkg_file *files, size_t count)
+{
+    struct search s = { .files = files,
+                        .count = count < DPKG_FILES_MAX ? count : DPKG_FILES_MAX,
+                        .end_ms = clock_now_ms(CLOCK_MONOTONIC) + DPKG_TIMEOUT_MS };
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/var/lib/dpkg/info", root);
+    for (size_t i = 0; i < s.count; i++) {
+        struct owner *owner = &s.owners[i];
+        owner->length = strlen(files[i].path);
+        owner->path = without_usr(files[i].path, &owner->length);
+    }
+    s.left = s.count;
+    int fd = length > 0 && length < (int)sizeof(path) && s.left != 0
+                 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+                 : -1;
+    if (fd < 0)
+        return;
+    search_lists(&s, fd);
+    (void)snprintf(path, sizeof(path), "%s/var/lib/dpkg/status", root);
+    if (s.left < s.count && search_read(&s, AT_FDCWD, path))
+        search_versions(&s);
+    text_deinit(&s.bytes);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The packages that files belong to, by the database of Debian's dpkg. No program is
+// run: dpkg has a list of paths for each package, and one file with what it knows of
+// all of them.
+#pragma once
+#include <jansson.h>
+#include <stddef.h>
+
+enum {
+    DPKG_FILES_MAX = 64, // whose packages are looked for at once
+    DPKG_TIMEOUT_MS = 300,
+};
+
+// A dpkg_file is a file whose package is looked for.
+struct dpkg_file {
+    const char *path; // as programs map it
+    json_t *package;  // type, name, version, architecture, and that dpkg is the
+                      // source; NULL: not known
+};
+
+// dpkg_packages_find looks for the packages of at most DPKG_FILES_MAX files in the
+// database below the folder root, "" for this system's. What is not found in
+// DPKG_TIMEOUT_MS stays unknown. The caller owns the packages.
+void dpkg_packages_find(const char *root, struct dpkg_file *files, size_t count);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbolizer/search/dpkg_packages.h"
+
+#include <sys/stat.h>
+
+#include "support/folder.h"
+#include "support/test.h"
+
+static const char status[] = "Package: libshop1\nStatus: install ok installed\n"
+                             "Architecture: amd64\nVersion: 1.4-2\n\n"
+                             "Package: libshop1\nArchitecture: i386\nVersion: 1.3\n"
+                             "Conffiles:\n /etc/shop 1234\n\n"
+                             "Package: shop-tools\nArchitecture: all\nVersion: 2:7.0\n";
+
+static void write_database(const struct folder *folder, const char *name,
+                           const char *text)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder->path, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int setup(void **state)
+{
+    static const char *const folders[] = { "var", "var/lib", "var/lib/dpkg",
+                                           "var/lib/dpkg/info" };
+    if (folder_setup(state) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (mkdir(folder_path(*state, folders[i]), 0700) != 0)
+            return -1;
+    write_database(*state, "var/lib/dpkg/status", status);
+    write_database(*state, "var/lib/dpkg/info/libshop1:amd64.list",
+                   "/.\n/lib/x86_64-linux-gnu/libshop.so.1\n/usr/share/doc\n");
+    write_database(*state, "var/lib/dpkg/info/libshop1:i386.list",
+                   "/lib/i386-linux-gnu/libshop.so.1\n");
+    write_database(*state, "var/lib/dpkg/info/shop-tools.list",
+                   "/usr/bin/shop\n/opt/shop/deliver");
+    write_database(*state, "var/lib/dpkg/info/shop-tools.md5sums", "/opt/none\n");
+    return 0;
+}
+
+// is_of returns true if the package has that name and version, and releases it.
+static bool is_of(struct dpkg_file *file, const char *name, const char *version)
+{
+    const char *has[] = {
+        json_string_value(json_object_get(file->package, "name")),
+        json_string_value(json_object_get(file->package, "version")),
+    };
+    bool same = has[0] != NULL && has[1] != NULL && strcmp(has[0], name) == 0 &&
+                strcmp(has[1], version) == 0;
+    json_decref(file->package);
+    return same;
+}
+
+static void files_have_the_package_whose_list_has_them(void **state)
+{
+    const struct folder *folder = *state;
+    struct dpkg_file files[] = {
+        { "/usr/lib/x86_64-linux-gnu/libshop.so.1", NULL }, // listed without /usr
+        { "/usr/lib/i386-linux-gnu/libshop.so.1", NULL },
+        { "/bin/shop", NULL },
+        { "/opt/shop/deliver", NULL }, // the last line has no end
+    };
+    dpkg_packages_find(folder->path, files, 4);
+    bool right[] = { is_of(&files[0], "libshop1", "1.4-2"),
+                     is_of(&files[1], "libshop1", "1.3"),
+                     is_of(&files[2], "shop-tools", "2:7.0"),
+                     is_of(&files[3], "shop-tools", "2:7.0") };
+    for (size_t i = 0; i < 4; i++)
+        assert_true(right[i]);
+}
+
+static void other_files_have_none(void **state)
+{
+    const struct folder *folder = *state;
+    struct dpkg_file files[] = {
+        { "/opt/none", NULL },
+        { "/opt/shop/deliver.old", NULL },
+        { "/opt/shop/deliv", NULL },
+        { "/local/usr/bin/shop", NULL },
+        { "", NULL },
+    };
+    dpkg_packages_find(folder->path, files, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_null(files[i].package);
+    dpkg_packages_find("/nonexistent", files, 5);
+    dpkg_packages_find(folder->path, files, 0);
+    assert_null(files[0].package);
+}
+
+static void a_damaged_database_ends_the_search(void **state)
+{
+    static const char *const texts[] = { "", "\n\n\n", "Package: libshop1",
+                                         "Package: \n\nVersion: 1\n\n",
+                                         "Version: 1\nPackage: libshop1\n" };
+    const struct folder *folder = *state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct dpkg_file file = { "/lib/x86_64-linux-gnu/libshop.so.1", NULL };
+        write_database(folder, "var/lib/dpkg/status", texts[i]);
+        dpkg_packages_find(folder->path, &file, 1);
+        assert_null(file.package); // the architecture is missing, or the version
+    }
+    struct dpkg_file file = { "/bin/shop", NULL };
+    assert_int_equal(mkfifo(folder_path(folder, "var/lib/dpkg/info/pipe.list"), 0600),
+                     0);
+    dpkg_packages_find(folder->path, &file, 1);
+    assert_null(file.package);
+}
+
+#define DPKG_TEST(test) cmocka_unit_test_setup_teardown(test, setup, folder_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DPKG_TEST(files_have_the_package_whose_list_has_them),
+        DPKG_TEST(other_files_have_none),
+        DPKG_TEST(a_damaged_database_ends_the_search),
+    };
+    return cmocka_run_group_tests_name("symbolizer/dpkg_packages", tests, NULL, NULL);
+}
