@@ -286,8 +286,8 @@ static enum ch_status place_bits(struct type_dwarf *types, Dwarf_Die *die,
     return type_table_add(types->table, &slice, &part->type);
 }
 
-// base_name gives the name of the base class that an entry of inheritance adds.
-static const char *base_name(Dwarf_Die *die)
+// dwarf_base_name gives the name of the base class that an entry of inheritance adds.
+static const char *dwarf_base_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die base;
@@ -318,7 +318,7 @@ static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die 
     if (status != CH_OK)
         return status;
     if (part.base != TYPE_BASE_NONE)
-        part.name = base_name(die);
+        part.name = dwarf_base_name(die);
     part.offset_bits = offset * 8;
     if (read_number(die, DW_AT_bit_size, &bits))
         status = place_bits(types, die, bits, &part);
