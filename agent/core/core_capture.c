@@ -438,7 +438,6 @@ static int by_thread_id(const void *left, const void *right)
 static enum ch_status take_dumped(struct core_capture *all,
                                   struct dumped_process *dumped)
 {
-    enum { GENERAL_PROTECTION = 13 };
     struct capture *capture = &all->capture;
     struct target_crash *crash = &all->crash;
     // What dumped has is the capture's from here on.
@@ -455,9 +454,7 @@ static enum ch_status take_dumped(struct core_capture *all,
     dumped->tasks_fd = -1;
     crash->dies = true;
     crash->monotonic_ns = clock_now_ns(CLOCK_MONOTONIC);
-    if (crash->info.si_signo == SIGSEGV && crash->info.si_code == SI_KERNEL)
-        crash->fault_trap =
-            GENERAL_PROTECTION; // what the kernel sends for nothing else
+    crash->fault_trap = target_crash_guess_trap(&crash->info);
     enum ch_status status = capture_take(capture, capture->stop.pid);
     if (status != CH_OK)
         return status;

@@ -557,6 +557,16 @@ static enum ch_status list_images_of(struct capture *capture, pid_t tid)
     return images_list_for_unwinder(&capture->images);
 }
 
+uint64_t target_crash_guess_trap(const siginfo_t *info)
+{
+    enum { STACK_FAULT = 12, GENERAL_PROTECTION = 13 };
+    if (info->si_code != SI_KERNEL)
+        return 0;
+    return info->si_signo == SIGSEGV  ? GENERAL_PROTECTION
+           : info->si_signo == SIGBUS ? STACK_FAULT
+                                      : 0;
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();

@@ -164,6 +164,10 @@ struct capture {
     bool gone;        // nothing of the process is left to be read
 };
 
+// target_crash_guess_trap infers the exception number, which neither a system call nor
+// a core has. On x86-64 the kernel reports SI_KERNEL for a non-canonical address.
+uint64_t target_crash_guess_trap(const siginfo_t *info);
+
 // capture_take stops process pid and collects what a report needs, except the stacks.
 // The caller sets capture->settings, home and crash and zeroes the rest; it also sets
 // stop where a tracer, or the kernel, already holds the threads (stop_traced). On

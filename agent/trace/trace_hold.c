@@ -53,15 +53,6 @@ bool trace_hold_late(struct trace *trace, pid_t tid, int status)
     return false;
 }
 
-// guess_held_trap infers the exception number, which no system call gives. On x86-64
-// the kernel reports SI_KERNEL for a non-canonical address.
-static uint64_t guess_held_trap(const siginfo_t *info)
-{
-    enum { GENERAL_PROTECTION = 13 };
-    return info->si_signo == SIGSEGV && info->si_code == SI_KERNEL ? GENERAL_PROTECTION
-                                                                   : 0;
-}
-
 // find_first_caught is the signal whose handler was running when the process was ended
 // by a raised signal: in the ended thread, otherwise in another. NULL: none was.
 static const struct trace_caught *
@@ -90,7 +81,7 @@ void trace_fill_request(struct agent_request *out, pid_t process,
                    .monotonic_ns = clock_now_ns(CLOCK_MONOTONIC),
                    .registers = thread->registers,
                    .flags = thread->flags,
-                   .fault_trap = guess_held_trap(info),
+                   .fault_trap = target_crash_guess_trap(info),
                    .thread_pointer = thread->thread_pointer,
                    .narrow = thread->narrow,
                    .dies = true },
