@@ -314,7 +314,7 @@ static void note_node_agent(const char *path, pid_t pid, const struct time_span 
     const json_t *last = NULL;
     if (spool_open(path, SPOOL_READ, &spool) != CH_OK)
         return;
-    json_auto_t *all = node_ledger_read(&spool);
+    json_auto_t *all = node_ledger_read(&spool, 0);
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *entry = json_array_get(all, i);
         if (report_integer(entry, "pid", 0) == pid &&

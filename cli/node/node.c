@@ -207,7 +207,7 @@ static int run_deaths(const struct options *options)
         session.settings.spool = NODE_SPOOL;
     if (session_spool_open(&session, SPOOL_READ) != CH_OK)
         return COMMAND_FAILED;
-    json_auto_t *all = node_ledger_read(&session.spool);
+    json_auto_t *all = node_ledger_read(&session.spool, 0);
     if (options_given(options, "json")) {
         (void)json_dumpf(all, stdout, JSON_INDENT(1));
         (void)putchar('\n');

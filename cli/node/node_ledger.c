@@ -62,31 +62,50 @@ void node_ledger_add(const struct spool *spool, const struct node_entry *entry)
     free(words);
 }
 
-static void read_ledger_file(const struct spool *spool, const char *name, json_t *all)
+// is_line_since returns true unless the line begins with an earlier time.
+static bool is_line_since(const char *line, size_t size, uint64_t since_ms)
 {
-    struct text CH_CLEANUP(text_deinit) text = { 0 };
-    int fd = -1;
-    if (spool_open_file(spool, name, &fd) != CH_OK)
+    static const char key[] = "{\"time\":";
+    char number[24] = { 0 };
+    if (size < sizeof(key) + sizeof(number) || memcmp(line, key, strlen(key)) != 0)
+        return true;
+    memcpy(number, line + strlen(key), sizeof(number) - 1);
+    return strtoull(number, NULL, 10) >= since_ms;
+}
+
+// read_ledger_file maps the file, which root alone writes, and only at its end: the
+// heap of a service does not grow by it.
+static void read_ledger_file(const struct spool *spool, const char *name,
+                             uint64_t since_ms, json_t *all)
+{
+    CH_CLEANUP(file_close) int fd = -1;
+    struct stat info;
+    if (spool_open_file(spool, name, &fd) != CH_OK || fstat(fd, &info) != 0 ||
+        info.st_size <= 0 || info.st_size > 2 * NODE_LEDGER_BYTES)
         return;
-    enum ch_status status = text_read(&text, fd, 2 * (size_t)NODE_LEDGER_BYTES);
-    (void)close(fd);
-    if ((status != CH_OK && status != CH_ERR_LIMIT) || text.size == 0)
+    const size_t size = (size_t)info.st_size;
+    char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
         return;
-    for (const char *at = text.bytes; *at != 0;) {
-        size_t size = strcspn(at, "\n");
-        json_t *line = json_loadb(at, size, 0, NULL);
+    for (const char *at = bytes, *end = bytes + size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop != NULL ? stop : end) - at);
+        json_t *line = is_line_since(at, length, since_ms)
+                           ? json_loadb(at, length, 0, NULL)
+                           : NULL;
         if (json_is_object(line))
             (void)json_array_append(all, line);
         json_decref(line);
-        at += size + (at[size] == '\n');
+        at += length + 1;
     }
+    (void)munmap(bytes, size);
 }
 
-json_t *node_ledger_read(const struct spool *spool)
+json_t *node_ledger_read(const struct spool *spool, uint64_t since_ms)
 {
     json_t *all = json_array();
-    read_ledger_file(spool, NODE_LEDGER_OLD, all);
-    read_ledger_file(spool, NODE_LEDGER_FILE, all);
+    read_ledger_file(spool, NODE_LEDGER_OLD, since_ms, all);
+    read_ledger_file(spool, NODE_LEDGER_FILE, since_ms, all);
     return all;
 }
 

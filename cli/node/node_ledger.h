@@ -39,8 +39,9 @@ struct node_entry {
 // report matters more.
 void node_ledger_add(const struct spool *spool, const struct node_entry *entry);
 
-// node_ledger_read reads the lines of both files, oldest first.
-json_t *node_ledger_read(const struct spool *spool);
+// node_ledger_read reads the lines of both files that are not older than since_ms (of
+// CLOCK_REALTIME), oldest first.
+json_t *node_ledger_read(const struct spool *spool, uint64_t since_ms);
 
 struct node_rates {
     uint64_t *words; // NULL: nothing is limited

@@ -4,7 +4,8 @@
 // kernel's process connector (cn_proc) reports each process that ends by a signal. Who
 // killed one is known from elsewhere, and is read before the termination is judged,
 // because it was said before the process died:
-// - the kernel's log names the victims of the out-of-memory killer;
+// - the kernel's log names the victims of the out-of-memory killer and of seccomp, and
+//   says why a core was not passed on;
 // - a tracing instance of our own has each SIGKILL with its sender (signal_generate).
 //
 // A termination by a signal that dumps core waits for three times --deadline: in that
@@ -17,6 +18,7 @@
 #include <linux/connector.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -38,12 +40,19 @@
 
 #define TRACE_FOLDER "/sys/kernel/tracing/instances"
 #define TRACE_NAME "crashhook-"
-enum { CAUSES = 256, WAITING = 256, RECORD_BYTES = 8192, CAUSE_SIZE = 256, NAME = 16 };
+enum {
+    CAUSES = 256,
+    WAITING = 256,
+    RECORD_BYTES = 8192,
+    CAUSE_SIZE = 320,
+    USAGE_SIZE = 96,
+    NAME = 16,
+    SECCOMP_DEAD = 3, // the kernel's own mode for a thread that it has killed
+};
 
-// A cause is what killed a process.
+// A cause is what killed a process, or why the kernel passed on no core of it.
 struct cause {
     pid_t victim;
-    bool memory;
     char text[CAUSE_SIZE];
 };
 
@@ -55,55 +64,99 @@ struct unreported {
     uint64_t since_ms;
     uint64_t realtime_ms;
     char name[NAME];
+    char cause[CAUSE_SIZE]; // empty: not known
+    int seccomp;            // its mode in /proc/PID/status
 };
 
 struct node_watch {
     struct node *node;
-    int events;                  // the connector's socket
-    int log;                     // /dev/kmsg; negative: it cannot be read
-    int trace;                   // the instance's trace_pipe; negative: there is none
+    int events;               // the connector's socket
+    int log;                  // /dev/kmsg; negative: it cannot be read
+    int trace;                // the instance's trace_pipe; negative: there is none
+    char usage[USAGE_SIZE];   // of the cgroup that was out of memory last
+    char piece[RECORD_BYTES]; // of the trace; it begins with what is left of a line
+    size_t piece_size;
     struct cause causes[CAUSES]; // the latest, as a ring
     size_t cause_count;
     struct unreported waiting[WAITING]; // in order
     size_t waiting_count;
 };
 
-static void add_cause(struct node_watch *watch, pid_t victim, bool memory,
-                      const char *text)
+static void add_cause(struct node_watch *watch, pid_t victim, const char *text)
 {
     struct cause *cause = &watch->causes[watch->cause_count++ % CAUSES];
-    *cause = (struct cause){ .victim = victim, .memory = memory };
+    cause->victim = victim;
     (void)snprintf(cause->text, sizeof(cause->text), "%.*s", (int)strcspn(text, "\n"),
                    text);
 }
 
-// find_cause is the last cause of the process's termination. Numbers come again, so it
-// is used once.
-static struct cause *find_cause(struct node_watch *watch, pid_t pid)
+// take_cause copies the last cause of the process's termination. Numbers come again, so
+// it is used once.
+static void take_cause(struct node_watch *watch, struct unreported *of)
 {
     for (size_t i = 0; i < CAUSES && i < watch->cause_count; i++) {
         struct cause *cause = &watch->causes[(watch->cause_count - 1 - i) % CAUSES];
-        if (cause->victim == pid)
-            return cause;
+        if (cause->victim != of->pid)
+            continue;
+        memcpy(of->cause, cause->text, sizeof(of->cause));
+        cause->victim = 0;
+        return;
     }
-    return NULL;
+}
+
+// log_number_after reads the number after a word of the message; 0: it has no such
+// word.
+static pid_t log_number_after(const char *message, const char *word)
+{
+    const char *at = strstr(message, word);
+    return at != NULL ? (pid_t)strtol(at + strlen(word), NULL, 10) : 0;
+}
+
+// take_log_message takes what the kernel says of the end of a process. It also has the
+// names of programs, whose 15 characters are too few for one of these messages.
+static void take_log_message(struct node_watch *watch, const char *message)
+{
+    static const char usage[] = "memory: usage ";
+    static const char dump[] = "coredump: "; // "Pid " and "Process " before Linux 6.9
+    char text[CAUSE_SIZE];
+    pid_t killed = log_number_after(message, "Killed process ");
+    if (strncmp(message, usage, strlen(usage)) == 0) {
+        (void)snprintf(watch->usage, sizeof(watch->usage), "%.*s",
+                       (int)strcspn(message, "\n"), message);
+    } else if (killed != 0) {
+        const char *of = strncmp(message, "Memory cgroup", 13) == 0 ? watch->usage : "";
+        (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)strcspn(message, "\n"),
+                       message, *of != 0 ? "; " : "", of);
+        add_cause(watch, killed, text);
+        watch->usage[0] = 0;
+    } else if (strstr(message, "type=1326 ") != NULL) { // of the audit system: seccomp
+        (void)snprintf(text, sizeof(text), "seccomp killed it for system call %d",
+                       log_number_after(message, " syscall="));
+        add_cause(watch, log_number_after(message, " pid="), text);
+    } else if (strncmp(message, dump, strlen(dump)) == 0) {
+        const char *why = strstr(message, "): ");
+        if (why != NULL)
+            add_cause(watch, log_number_after(message, dump), why + strlen("): "));
+    } else if (strstr(message, "RLIMIT_CORE set to 1") != NULL) {
+        add_cause(watch, log_number_after(message, "rocess "), message);
+    } else if (strstr(message, " over core_pipe_limit") != NULL) {
+        add_cause(watch, log_number_after(message, "Pid "), message);
+    }
 }
 
 // read_kernel_log takes what the kernel has logged since the last call: a record for
 // each read.
 static void read_kernel_log(struct node_watch *watch)
 {
-    static const char key[] = "Killed process ";
     char record[RECORD_BYTES];
     ssize_t size;
     while ((size = read(watch->log, record, sizeof(record) - 1)) > 0 ||
            (size < 0 && errno == EPIPE)) {
         record[size > 0 ? size : 0] = 0;
         const char *message = strchr(record, ';');
-        const char *at = message != NULL ? strstr(message, key) : NULL;
-        if (at != NULL)
-            add_cause(watch, (pid_t)strtol(at + strlen(key), NULL, 10), true,
-                      message + 1);
+        // The facility of the kernel is 0: others can write to its log.
+        if (message != NULL && strtoul(record, NULL, 10) < 8)
+            take_log_message(watch, message + 1);
     }
 }
 
@@ -130,19 +183,25 @@ static void take_trace_line(struct node_watch *watch, char *line)
     else
         (void)snprintf(text, sizeof(text), "process %ld (%.15s) sent it SIGKILL",
                        strtol(number + 1, NULL, 10), name);
-    add_cause(watch, (pid_t)strtol(victim + strlen(" pid="), NULL, 10), false, text);
+    add_cause(watch, (pid_t)strtol(victim + strlen(" pid="), NULL, 10), text);
 }
 
+// read_kill_trace takes the lines that are whole: a read may end inside of one.
 static void read_kill_trace(struct node_watch *watch)
 {
-    char piece[RECORD_BYTES];
     ssize_t size;
-    while ((size = read(watch->trace, piece, sizeof(piece) - 1)) > 0) {
-        char *rest = NULL;
-        piece[size] = 0;
-        for (char *line = strtok_r(piece, "\n", &rest); line != NULL;
-             line = strtok_r(NULL, "\n", &rest))
+    while ((size = read(watch->trace, watch->piece + watch->piece_size,
+                        sizeof(watch->piece) - 1 - watch->piece_size)) > 0) {
+        char *line = watch->piece;
+        watch->piece[watch->piece_size + (size_t)size] = 0;
+        for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            *end = 0;
             take_trace_line(watch, line);
+        }
+        watch->piece_size = strlen(line);
+        if (watch->piece_size == sizeof(watch->piece) - 1)
+            watch->piece_size = 0; // the kernel writes no such line
+        memmove(watch->piece, line, watch->piece_size);
     }
 }
 
@@ -245,29 +304,50 @@ static void add_unreported(struct node_watch *watch, const struct unreported *of
 
 static void add_kill(struct node_watch *watch, const struct unreported *of)
 {
-    struct cause *cause = find_cause(watch, of->pid);
-    if (cause == NULL) {
+    if (of->cause[0] != 0)
         add_unreported(
-            watch, of,
-            watch->trace >= 0 ? "killed, by nobody that the kernel named"
-                              : "killed, by whom is not known",
-            watch->trace >= 0
-                ? NULL
-                : "mount -t tracefs tracefs /sys/kernel/tracing # and restart");
-        return;
-    }
-    add_unreported(
-        watch, of, cause->text,
-        "crashhook run -- PROGRAM # reports a killed program, and its memory");
-    cause->victim = 0;
+            watch, of, of->cause,
+            "crashhook run -- PROGRAM # reports a killed program, and its memory");
+    else if (of->seccomp == SECCOMP_MODE_STRICT || of->seccomp == SECCOMP_DEAD)
+        add_unreported(watch, of,
+                       "seccomp killed it: its strict mode allows read, write, _exit "
+                       "and sigreturn alone",
+                       NULL);
+    else if (watch->trace >= 0)
+        add_unreported(watch, of, "killed, by nobody that the kernel named", NULL);
+    else
+        add_unreported(watch, of, "killed, by whom is not known",
+                       "mount -t tracefs tracefs /sys/kernel/tracing # and restart");
 }
+
+// add_coreless adds a termination by a signal that dumps core, of which none came.
+static void add_coreless(struct node_watch *watch, const struct unreported *of)
+{
+    if (!node_is_installed(watch->node->root))
+        add_unreported(watch, of, "the kernel does not pass cores to the node agent",
+                       "crashhook node install");
+    else if (strstr(of->cause, "core_pipe_limit") != NULL)
+        add_unreported(watch, of, of->cause,
+                       "crashhook node install --socket FILE # Linux 6.17, or raise "
+                       "kernel.core_pipe_limit");
+    else if (strstr(of->cause, "RLIMIT_CORE") != NULL)
+        add_unreported(watch, of, of->cause,
+                       "ulimit -c 0 # the value 1 means: to no program either");
+    else if (of->cause[0] != 0)
+        add_unreported(watch, of, of->cause, NULL);
+    else
+        add_unreported(watch, of, "it dumped no core: it may not be dumped",
+                       "crashhook node install --suid # if it changed its user");
+}
+
+enum { EARLIER_MS = 1000 }; // the line may be that much older than the termination
 
 // was_reported returns true if the agent has added a line about it to the ledger.
 static bool was_reported(const json_t *all, const struct unreported *of)
 {
     for (size_t i = json_array_size(all); i-- > 0;) {
         const json_t *entry = json_array_get(all, i);
-        if (report_integer(entry, "time", 0) + 1000 < (int64_t)of->realtime_ms)
+        if (report_integer(entry, "time", 0) + EARLIER_MS < (int64_t)of->realtime_ms)
             break;
         if (report_integer(entry, "pid", 0) == of->pid)
             return true;
@@ -279,18 +359,15 @@ static void end_waiting(struct node_watch *watch, bool all)
 {
     const uint64_t wait_ms = 3 * (uint64_t)watch->node->hold_ms;
     uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
-    json_auto_t *ledger = NULL; // read once for all: it may have megabytes
+    json_auto_t *ledger = NULL; // read once for all
     while (watch->waiting_count != 0 &&
            (all || now_ms - watch->waiting[0].since_ms > wait_ms)) {
         const struct unreported *of = &watch->waiting[0];
         if (ledger == NULL)
-            ledger = node_ledger_read(&watch->node->session.spool);
+            ledger = node_ledger_read(&watch->node->session.spool,
+                                      of->realtime_ms - EARLIER_MS);
         if (!was_reported(ledger, of))
-            add_unreported(
-                watch, of, "it dumped no core: it may not be dumped",
-                node_is_installed(watch->node->root)
-                    ? "crashhook node install --suid # if it changed its user"
-                    : "crashhook node install");
+            add_coreless(watch, of);
         watch->waiting_count--;
         memmove(&watch->waiting[0], &watch->waiting[1],
                 watch->waiting_count * sizeof(*of));
@@ -301,6 +378,7 @@ static void end_waiting(struct node_watch *watch, bool all)
 static void take_end(struct node_watch *watch, pid_t pid, int signal)
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
+    struct text CH_CLEANUP(text_deinit) status = { 0 };
     struct rights rights;
     rights_read(pid, &rights);
     struct unreported ended = { .pid = pid,
@@ -312,8 +390,11 @@ static void take_end(struct node_watch *watch, pid_t pid, int signal)
     if (read_process_file(pid, "comm", NAME, &name) == CH_OK && name.size > 1)
         (void)snprintf(ended.name, sizeof(ended.name), "%.*s",
                        (int)strcspn(name.bytes, "\n"), name.bytes);
+    if (read_process_file(pid, "status", RECORD_BYTES, &status) == CH_OK)
+        ended.seccomp = log_number_after(status.bytes, "\nSeccomp:\t");
     read_kill_trace(watch);
     read_kernel_log(watch); // says more of the same kill: it is found first
+    take_cause(watch, &ended);
     if (signal == SIGKILL)
         add_kill(watch, &ended);
     if (!signal_in(SIGNALS_CRASH, signal))
