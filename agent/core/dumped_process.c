@@ -73,7 +73,7 @@ static void read_host(struct dumped_process *out)
 enum ch_status dumped_process_open(pid_t pid, struct dumped_process *out)
 {
     char path[40];
-    *out = (struct dumped_process){ .pid = pid, .memory_fd = -1 };
+    *out = (struct dumped_process){ .pid = pid, .memory_fd = -1, .program_fd = -1 };
     (void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
     out->tasks_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->tasks_fd < 0)
@@ -87,6 +87,8 @@ enum ch_status dumped_process_open(pid_t pid, struct dumped_process *out)
         errno = error;
         return CH_ERR_IO;
     }
+    (void)snprintf(path, sizeof(path), "/proc/%d/exe", out->tid);
+    out->program_fd = open(path, O_PATH | O_CLOEXEC);
     read_process_file_keep(out->tid, "maps");
     read_process_file_keep(out->tid, "auxv");
     facts_read_process(&out->facts, pid, out->tid);
@@ -101,6 +103,7 @@ void dumped_process_close(struct dumped_process *process)
 {
     file_close(&process->memory_fd);
     file_close(&process->tasks_fd);
+    file_close(&process->program_fd);
     facts_deinit_process(&process->facts);
     facts_deinit_host(&process->host);
     text_deinit(&process->environment);

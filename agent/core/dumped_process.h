@@ -20,9 +20,10 @@
 // the process's memory has (base/system/confine.h).
 struct dumped_process {
     pid_t pid;
-    pid_t tid;     // one of its threads that still has memory; mostly the first
-    int memory_fd; // /proc/TID/mem
-    int tasks_fd;  // /proc/PID/task
+    pid_t tid;      // one of its threads that still has memory; mostly the first
+    int memory_fd;  // /proc/TID/mem
+    int tasks_fd;   // /proc/PID/task
+    int program_fd; // its program, opened as a path: no file system is asked. -1: none
     struct process_facts facts;
     struct host_facts host;
     struct text environment; // each variable followed by a NUL

@@ -72,6 +72,7 @@ static int open_node(const struct options *options, struct node *node)
         node->session.settings.spool = NODE_SPOOL;
     node->hold_ms = hold_s * 1000;
     node->then = options_given(options, "then");
+    node->namespaces = options_value(options, "namespaces");
     node->root = options_value(options, "root");
     (void)umask(077);
     if (session_spool_open(&node->session, SPOOL_CREATE) != CH_OK)
@@ -143,6 +144,7 @@ static const struct option node_options[] = {
     { "core-max", "MIB", "a core's size at most, in MiB (16; of a full one 4096)", 0 },
     { "per-minute", "N", "reports of a user in a minute, of a program a third (60)",
       0 },
+    { "namespaces", "LIST", "of Kubernetes: only these, or with ! not these (all)", 0 },
     { "deadline", "SECONDS", "how long a process is held at most (10)", 0 },
     { "spool", "DIR", "the spool (" NODE_SPOOL ")", 0 },
     { "command", "FILE", "install: the program that the kernel starts", 0 },

@@ -28,9 +28,10 @@ struct node {
     struct node_rates rates;
     unsigned hold_ms;
     enum node_core core;
-    uint64_t core_bytes; // a core has at most
-    bool then;           // what core_pattern was before gets the core, too
-    const char *root;    // for tests: the folder that stands for /; NULL: none
+    uint64_t core_bytes;    // a core has at most
+    const char *namespaces; // node_container_is_admitted; NULL: all
+    bool then;              // what core_pattern was before gets the core, too
+    const char *root;       // for tests: the folder that stands for /; NULL: none
 };
 
 // node_report reports the process that the kernel holds while it streams the core to

@@ -108,8 +108,8 @@ static bool has_coredump_socket(void)
 // the kernel would split.
 static bool make_pipe_pattern(const struct options *options, char *out, size_t size)
 {
-    static const char *const passed[] = { "per-minute", "deadline", "core", "core-max",
-                                          "spool" };
+    static const char *const passed[] = { "per-minute", "deadline",   "core",
+                                          "core-max",   "namespaces", "spool" };
     struct text CH_CLEANUP(text_deinit) all = { 0 };
     char self[PATH_MAX] = { 0 };
     const char *command = options_value(options, "command");

@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/live/facts.h"
 #include "base/clock.h"
 #include "base/system/file.h"
 #include "cli/node/node.h"
@@ -70,7 +71,6 @@ struct waiting {
 struct worker {
     pid_t pid; // 0: this place is free
     struct waiting of;
-    uint64_t since_ms;
 };
 
 struct acceptor {
@@ -151,9 +151,16 @@ static void write_off(struct acceptor *acceptor, const struct waiting *of,
 
 static _Noreturn void work(struct acceptor *acceptor, const struct waiting *of)
 {
+    enum { LEAST_MS = 100 };
+    struct node *node = acceptor->node;
     int result = COMMAND_FAILED;
     (void)signal(SIGCHLD, SIG_DFL);
-    (void)alarm(3 * acceptor->node->hold_ms / 1000 + 1);
+    (void)alarm(3 * node->hold_ms / 1000 + 1);
+    // The process is held since it connected.
+    uint64_t waited_ms = clock_now_ms(CLOCK_MONOTONIC) - of->since_ms;
+    node->hold_ms = waited_ms + LEAST_MS < node->hold_ms
+                        ? node->hold_ms - (unsigned)waited_ms
+                        : LEAST_MS;
     for (size_t i = 0; i < acceptor->waiting_count; i++) {
         if (acceptor->waiting[i].fd != of->fd)
             (void)close(acceptor->waiting[i].fd);
@@ -162,7 +169,7 @@ static _Noreturn void work(struct acceptor *acceptor, const struct waiting *of)
     if (!answer_kernel(of->fd, CHOOSE_KERNEL | CHOOSE_WAIT))
         write_off(acceptor, of, "the kernel did not agree on how to pass the core");
     else
-        result = node_report(acceptor->node, of->pid, of->fd);
+        result = node_report(node, of->pid, of->fd);
     _exit(result);
 }
 
@@ -174,9 +181,7 @@ static void start_worker(struct acceptor *acceptor, struct worker *worker, size_
     if (child == 0)
         work(acceptor, &of);
     if (child > 0)
-        *worker = (struct worker){ .pid = child,
-                                   .of = of,
-                                   .since_ms = clock_now_ms(CLOCK_MONOTONIC) };
+        *worker = (struct worker){ .pid = child, .of = of };
     else
         write_off(acceptor, &of, strerror(errno));
     if (child < 0)
@@ -246,7 +251,7 @@ static void end_holds(struct acceptor *acceptor)
         const struct worker *worker = &acceptor->workers[i];
         struct pollfd ended = { .fd = worker->of.process, .events = POLLIN };
         if (worker->pid != 0 && worker->of.process >= 0 &&
-            now_ms - worker->since_ms > most_ms && poll(&ended, 1, 0) == 0)
+            now_ms - worker->of.since_ms > most_ms && poll(&ended, 1, 0) == 0)
             (void)kill(worker->pid, SIGKILL);
     }
 }
@@ -323,6 +328,8 @@ int node_listen(struct node *node, const char *path)
     (void)fcntl(acceptor.listens, F_SETFD, FD_CLOEXEC);
     (void)fcntl(acceptor.listens, F_SETFL, O_NONBLOCK);
     (void)sigaction(SIGCHLD, &action, NULL);
+    // Workers are copies of us, so they find what is read once.
+    facts_remember_root(getpid());
     node_tell_systemd("READY=1");
     for (;;) {
         struct pollfd ready = { .fd = acceptor.listens, .events = POLLIN };

@@ -8,6 +8,7 @@
 #include "agent/core/core_input.h"
 #include "base/system/rights.h"
 #include "cli/node/node.h"
+#include "cli/node/node_container.h"
 #include "cli/session/core_store.h"
 #include "images/read_file.h"
 
@@ -57,12 +58,31 @@ static bool is_traced_by_us(pid_t pid)
            strcmp(tracer.bytes + tracer.size - (sizeof(agent) - 1), agent) == 0;
 }
 
+// A subject is the process whose report is made.
+struct subject {
+    const struct node *node;
+    struct node_container container;
+};
+
+static bool is_admitted(const void *context)
+{
+    const struct subject *subject = context;
+    return node_container_is_admitted(&subject->container, subject->node->namespaces);
+}
+
+static json_t *describe_subject(const void *context)
+{
+    const struct subject *subject = context;
+    return node_container_describe(&subject->container);
+}
+
 int node_report(struct node *node, pid_t pid, int fd)
 {
     struct session *session = &node->session;
     struct text CH_CLEANUP(text_deinit) program = { 0 };
     struct node_then then = { .node = node, .pid = pid };
     struct node_full_core full = { .node = node };
+    struct subject subject = { .node = node };
     struct node_entry entry;
     char core[REPORT_ID_SIZE + sizeof(SPOOL_FULL_CORE)];
     struct core_store store = { .session = session,
@@ -71,8 +91,12 @@ int node_report(struct node *node, pid_t pid, int fd)
                                 .name = "core of the kernel",
                                 .fd = fd,
                                 .hold_ms = node->hold_ms,
+                                .admits = is_admitted,
+                                .describe = describe_subject,
+                                .child_context = &subject,
                                 .pass_s = NODE_PASS_S };
     describe_process(pid, &entry, &program);
+    node_container_read(pid, node->root, &subject.container);
     core_store_mask_home(&store.options, &session->settings);
     if (node->then) {
         then.signal = &store.signal;
@@ -110,6 +134,7 @@ int node_report(struct node *node, pid_t pid, int fd)
         else
             entry.core = core;
     }
+    node_container_deinit(&subject.container);
     entry.core_is_cut = node->core == NODE_CORE_FULL && !store.passed_whole;
     node_ledger_add(&session->spool, &entry);
     return result;

@@ -38,8 +38,17 @@
 #include "cli/session/command.h"
 #include "cli/session/delivery.h"
 #include "cli/session/session_spool.h"
+#include "cli/session/surroundings.h"
 #include "report/value/report.h"
+#include "symbolizer/search/debug_search.h"
 #include "symbolizer/search/guarded_child.h"
+
+// core_findings are the child's, in memory that both have.
+struct core_findings {
+    int32_t signal; // that the process died by
+    bool refused;   // it may not be reported
+    bool released;  // the child does not hold the process
+};
 
 // core_work is what the child works on.
 struct core_work {
@@ -48,10 +57,10 @@ struct core_work {
     bool owner_is_safe;      // else those of nobody are used
     struct core_input input; // its fd is negative if the core is a file
     struct dumped_process dumped;
-    int copied[2];   // the child closes its end when it has copied what it wants
-    int32_t *signal; // the child's, in memory that both have
-    int core_fd;     // the small core, which the child writes; negative: none
-    pid_t passer;    // the process that passes the stream on; not positive: none
+    int copied[2]; // the child closes its end when it has copied what it wants
+    struct core_findings *found;
+    int core_fd;  // the small core, which the child writes; negative: none
+    pid_t passer; // the process that passes the stream on; not positive: none
     uint64_t began_ms;
 };
 
@@ -113,6 +122,34 @@ static void bound_hold(const struct core_store *store)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
+// The same deadline in the parent, a second later: a child that was stopped cannot keep
+// its own. After that the parent has the time that it had.
+static pid_t reader;
+static const volatile bool *reader_released;
+static unsigned rest_s;
+
+static void end_reader(int number)
+{
+    if (!*reader_released)
+        (void)kill(reader, SIGKILL);
+    (void)signal(number, SIG_DFL);
+    (void)alarm(rest_s);
+}
+
+static void bound_reader(const struct core_work *work, pid_t child)
+{
+    const struct sigaction action = { .sa_handler = end_reader,
+                                      .sa_flags = SA_RESTART };
+    const unsigned after_s = work->store->hold_ms / 1000 + 1;
+    if (work->found == NULL)
+        return; // it is held by nobody
+    reader = child;
+    reader_released = &work->found->released;
+    (void)sigaction(SIGALRM, &action, NULL);
+    const unsigned left_s = alarm(after_s);
+    rest_s = left_s > after_s ? left_s - after_s : 1;
+}
+
 // own_variable is a variable of the process; NULL: it is not set, or empty.
 static const char *own_variable(const struct text *environment, const char *name)
 {
@@ -146,7 +183,7 @@ static bool is_told_already(const struct core_capture *core)
 }
 
 // take_core opens the core, or takes the process that the kernel holds. CH_END: its
-// library has reported it. CH_ERR_NOT_FOUND: it wants no report.
+// library has reported it. CH_ERR_NOT_FOUND: it is to have no report.
 static enum ch_status take_core(struct core_work *work, struct core_capture *core)
 {
     struct core_store *store = work->store;
@@ -163,14 +200,16 @@ static enum ch_status take_core(struct core_work *work, struct core_capture *cor
     if (work->owner_is_safe)
         settings_read(&store->session->settings, its_or_our_variable, NULL,
                       &work->dumped.environment);
-    if (store->session->settings.enable == SETTING_NO)
+    work->found->refused =
+        store->admits != NULL && !store->admits(store->child_context);
+    if (work->found->refused || store->session->settings.enable == SETTING_NO)
         return CH_ERR_NOT_FOUND;
     status = dumped_notes_copy(store->fd, input);
     if (status == CH_OK)
         status = core_capture_open(core, input, &store->options);
     if (status != CH_OK)
         return status;
-    *work->signal = core->crash.info.si_signo;
+    work->found->signal = core->crash.info.si_signo;
     if (!is_told_already(core))
         return status;
     core_capture_close(core);
@@ -182,6 +221,8 @@ static void release_from_child(struct core_work *work)
 {
     release_process(work->store->fd);
     file_close(&work->copied[1]);
+    if (work->found != NULL)
+        work->found->released = true;
 }
 
 // read_core_report makes the raw report, releases the process, and writes the small
@@ -209,6 +250,40 @@ static enum ch_status read_core_report(struct core_work *work, struct text *raw,
     return status;
 }
 
+// add_surroundings adds what the names of its control groups tell of a held process.
+static void add_surroundings(const struct core_store *store, json_t *report)
+{
+    json_t *surroundings = json_object_get(report, "surroundings");
+    if (surroundings == NULL)
+        return;
+    surroundings_add_system(report, &store->session->settings);
+    json_auto_t *more =
+        store->describe != NULL ? store->describe(store->child_context) : NULL;
+    if (more != NULL)
+        (void)json_object_update(surroundings, more);
+}
+
+// hold_program has the program read that the process ran, where another file or none
+// may be at its path: it was deleted, or its path is one of a container.
+static void hold_program(const struct core_work *work, const json_t *report,
+                         struct symbolizer_held_image *out)
+{
+    const json_t *process = json_object_get(report, "process");
+    const char *path = report_string(process, "executable");
+    const char *home = work->store->options.home;
+    struct session *session = work->store->session;
+    if (path == NULL || work->dumped.program_fd < 0 ||
+        (work->dumped.our_files && !report_flag(process, "executable_deleted")))
+        return;
+    bool masked = home != NULL && strncmp(path, "~/", 2) == 0;
+    (void)snprintf(out->path, sizeof(out->path), "%s%s", masked ? home : "",
+                   path + masked);
+    (void)snprintf(out->place, sizeof(out->place), "/proc/self/fd/%d",
+                   work->dumped.program_fd);
+    session->held_images = out;
+    session->held_image_count = 1;
+}
+
 // core_in_child returns the report with its names.
 static enum ch_status core_in_child(void *context, int to_parent)
 {
@@ -231,8 +306,11 @@ static enum ch_status core_in_child(void *context, int to_parent)
         status = report_parse(raw.bytes, raw.size, &report, &error);
     if (status != CH_OK)
         return status;
-    session_symbolize(session, report);
-    session_add_values(session, report, held.bytes, held.size);
+    add_surroundings(work->store, report);
+    struct symbolizer_held_image program;
+    hold_program(work, report, &program);
+    const struct session_files files = { .held = held.bytes, .held_size = held.size };
+    (void)session_complete(session, report, &files);
     (void)json_object_set_new(report, "revision", json_integer(1));
     status = report_print_kept(report, &named);
     const struct text *best = status == CH_OK ? &named : &raw;
@@ -413,19 +491,23 @@ static pid_t start_passing(struct core_work *work)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)alarm(store->pass_s);
     (void)poll(&ready, 1, (int)store->hold_ms);
-    store->signal = *work->signal;
+    store->signal = work->found->signal;
     _exit(store->pass(store->pass_context, store->fd, work->input.fd) ? 0 : 1);
 }
 
 // finish_passing waits for that process.
 static void finish_passing(struct core_work *work)
 {
+    enum { GRACE_S = 5 };
     int status = -1;
     if (work->passer <= 0)
         return;
-    (void)alarm(0);
+    // If it was stopped, it ends with us.
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)alarm(work->store->pass_s + GRACE_S);
     work->store->passed_whole =
         waitpid(work->passer, &status, 0) == work->passer && status == 0;
+    (void)alarm(0);
     work->store->held_ms = clock_now_ms(CLOCK_MONOTONIC) - work->began_ms;
 }
 
@@ -440,6 +522,7 @@ static enum ch_status run_child(struct core_work *work, struct text *report)
         guarded_child_start(core_in_child, work, deadline_ms, &child);
     file_close(&work->copied[1]);
     if (status == CH_OK) {
+        bound_reader(work, child.pid);
         work->passer = start_passing(work);
         release_process(store->fd); // only the child uses it now
         status = guarded_child_finish(&child, deadline_ms, report);
@@ -461,34 +544,54 @@ static enum ch_status read_held_process(struct core_work *work,
     }
     (void)alarm(3 * (unsigned)store->session->settings.timeout_ms / 1000 + 1);
     store->options.dumped = &work->dumped;
-    work->signal = mmap(NULL, sizeof(*work->signal), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (work->signal == MAP_FAILED)
+    work->found = mmap(NULL, sizeof(*work->found), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (work->found == MAP_FAILED)
         return CH_ERR_NO_MEMORY;
     return dumped_process_open(store->options.pid, &work->dumped);
 }
 
 // say_unreported says why there is no report, in words for a core or for a process.
-static int say_unreported(struct core_store *store, enum ch_status status)
+static int say_unreported(const struct core_work *work, enum ch_status status)
 {
+    struct core_store *store = work->store;
     store->why_not = core_why(status);
     if (store->hold_ms != 0 && status == CH_END)
         store->why_not = "its library has reported it";
     else if (store->hold_ms != 0 && status == CH_ERR_NOT_FOUND)
-        store->why_not = "its CRASHHOOK_ENABLE is no";
+        store->why_not = work->found->refused ? "--namespaces excludes its namespace"
+                                              : "its CRASHHOOK_ENABLE is no";
     else
         return command_fail("cannot read '%s': %s", store->name, store->why_not);
     return COMMAND_DONE;
 }
 
+// stream_instead has the whole core of a held process read, whose memory may not be
+// read: the kernel writes it without asking for rights. False: it cannot be kept.
+static bool stream_instead(struct core_work *work, const struct stat *info,
+                           struct process_facts *facts)
+{
+    struct core_store *store = work->store;
+    if (store->hold_ms == 0 || store->pass != NULL)
+        return false;
+    file_close(&work->input.fd);
+    file_close(&work->core_fd);
+    store->hold_ms = 0;
+    store->core_bytes = 0;
+    store->options.dumped = NULL;
+    return open_input(work, info) && read_held_process(work, facts) == CH_OK;
+}
+
 int core_store_report(struct core_store *store)
 {
-    struct core_work work = { .store = store,
-                              .input = { .fd = -1 },
-                              .dumped = { .memory_fd = -1, .tasks_fd = -1 },
-                              .copied = { -1, -1 },
-                              .core_fd = -1,
-                              .began_ms = clock_now_ms(CLOCK_MONOTONIC) };
+    struct core_work work = {
+        .store = store,
+        .input = { .fd = -1 },
+        .dumped = { .memory_fd = -1, .tasks_fd = -1, .program_fd = -1 },
+        .copied = { -1, -1 },
+        .core_fd = -1,
+        .began_ms = clock_now_ms(CLOCK_MONOTONIC)
+    };
     struct text CH_CLEANUP(text_deinit) report = { .limit_bytes = REPORT_MAX_BYTES };
     struct process_facts facts = { 0 };
     struct stat info;
@@ -503,16 +606,17 @@ int core_store_report(struct core_store *store)
         (store->pass != NULL && pipe2(work.copied, O_CLOEXEC) != 0))
         return command_fail("cannot keep the core of stdin in '%s': %s",
                             store->session->spool_path, strerror(errno));
-    if (store->options.pid != 0 && read_held_process(&work, &facts) != CH_OK) {
+    if (store->options.pid != 0 && read_held_process(&work, &facts) != CH_OK &&
+        !stream_instead(&work, &info, &facts)) {
         store->why_not = "it may not be read";
         return command_fail("cannot read process %d: %s", store->options.pid,
                             strerror(errno));
     }
     enum ch_status status = run_child(&work, &report);
     facts_deinit_process(&facts);
-    store->signal = work.signal != NULL ? *work.signal : 0;
+    store->signal = work.found != NULL ? work.found->signal : 0;
     int result = status == CH_OK && report.size != 0 ? keep_where_wanted(&work, &report)
-                                                     : say_unreported(store, status);
+                                                     : say_unreported(&work, status);
     finish_passing(&work);
     file_close(&work.input.fd);
     file_close(&work.core_fd);

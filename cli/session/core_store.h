@@ -37,7 +37,12 @@ struct core_store {
     uint64_t core_bytes; // a small core of at most that many is stored; 0: none
     core_passing *pass;  // NULL: nobody wants the rest of the stream
     void *pass_context;
-    unsigned pass_s;         // it is ended after that many seconds
+    unsigned pass_s; // it is ended after that many seconds
+    // Both run in the child, which has given up its rights, and may be NULL: whether
+    // the process may be reported, and what else is known of its surroundings.
+    bool (*admits)(const void *context);
+    json_t *(*describe)(const void *context);
+    const void *child_context;
     bool stays_here;         // the report goes to the session's spool in any case
     char id[REPORT_ID_SIZE]; // set: of the report
     bool passed_whole;       // set: what pass returned

@@ -142,7 +142,9 @@ class Manifests(unittest.TestCase):
         self.assertEqual(shared, {"hostPID"})
         self.assertEqual({v["hostPath"]["path"] for v in volumes.values() if "hostPath" in v},
                          {"/proc/sys/kernel", "/run/crashhook-node", "/var/lib/crashhook",
-                          "/var/lib/crashhook-node"})
+                          "/var/lib/crashhook-node",
+                          "/run/containerd/io.containerd.runtime.v2.task",
+                          "/run/containers/storage/overlay-containers"})
         used = set()
         for container in pod["initContainers"] + pod["containers"]:
             self.assertEqual(container["image"], "crashhook:" + VERSION)
