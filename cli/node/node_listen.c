@@ -149,12 +149,22 @@ static void write_off(struct acceptor *acceptor, const struct waiting *of,
     node_ledger_add(&acceptor->node->session.spool, &entry);
 }
 
+static size_t workers_of(const struct acceptor *acceptor, uid_t user)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < NODE_WORKERS; i++)
+        count += acceptor->workers[i].pid != 0 && acceptor->workers[i].of.uid == user;
+    return count;
+}
+
 static _Noreturn void work(struct acceptor *acceptor, const struct waiting *of)
 {
     enum { LEAST_MS = 100 };
     struct node *node = acceptor->node;
     int result = COMMAND_FAILED;
     (void)signal(SIGCHLD, SIG_DFL);
+    // Further workers of a user get less of the processors than the first of another.
+    (void)!nice(2 * (int)workers_of(acceptor, of->uid));
     (void)alarm(3 * node->hold_ms / 1000 + 1);
     // The process is held since it connected.
     uint64_t waited_ms = clock_now_ms(CLOCK_MONOTONIC) - of->since_ms;
@@ -190,14 +200,6 @@ static void start_worker(struct acceptor *acceptor, struct worker *worker, size_
     acceptor->waiting_count--;
     memmove(&acceptor->waiting[index], &acceptor->waiting[index + 1],
             (acceptor->waiting_count - index) * sizeof(of));
-}
-
-static size_t workers_of(const struct acceptor *acceptor, uid_t user)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < NODE_WORKERS; i++)
-        count += acceptor->workers[i].pid != 0 && acceptor->workers[i].of.uid == user;
-    return count;
 }
 
 // next_served is the first connection of a user with less than half of the workers.

@@ -43,6 +43,11 @@ def send(pid, number):
         os.kill(pid, number)
 
 
+def processes_of(group):
+    with open(group + "/cgroup.procs", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
 @contextlib.contextmanager
 def limited_group():
     """A memory control group; None where there are none of version 1."""
@@ -60,7 +65,7 @@ def limited_group():
             print(f"at most {int(file.read()) >> 20} MiB of memory")
     finally:
         with contextlib.suppress(AssertionError, OSError):
-            wait_for(lambda: not open(group + "/cgroup.procs", encoding="ascii").read(), 10)
+            wait_for(lambda: not processes_of(group), 10)
             os.rmdir(group)
 
 
@@ -98,8 +103,7 @@ class Supervised:
         """As systemd: all processes of the service."""
         pids = [self.process.pid, *descendants(self.process.pid)]
         if self.group:
-            with open(self.group + "/cgroup.procs", encoding="ascii") as file:
-                pids += [int(word) for word in file.read().split()]
+            pids += processes_of(self.group)
         for pid in pids:
             send(pid, signal.SIGKILL)
         self.process.wait()
