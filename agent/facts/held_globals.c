@@ -60,6 +60,12 @@ static void globals_note_variable(struct globals *g, uint64_t address)
     globals_add_block(g, address + HELD_GLOBALS_BLOCK / 2);
 }
 
+// is_below returns true if thread locals are below the thread pointer, as on x86-64.
+static bool is_below(const struct globals *g)
+{
+    return g->capture->arch->id == UNWIND_ARCH_AMD64;
+}
+
 // globals_note_entry notes the variable whose address is in an image's table of
 // addresses, which is protected when the program runs.
 static void globals_note_entry(struct globals *g, uint64_t entry)
@@ -69,7 +75,8 @@ static void globals_note_entry(struct globals *g, uint64_t entry)
         return;
     held_file_add_memory(g->capture->held, entry, &word, sizeof(word));
     globals_note_variable(g, word);
-    if ((int64_t)word < 0 && (int64_t)word > -HELD_LOCALS_BYTES)
+    uint64_t distance = is_below(g) ? 0 - word : word;
+    if (distance != 0 && distance < HELD_LOCALS_BYTES)
         globals_add_block(g, g->thread_pointer + word);
 }
 
@@ -148,6 +155,51 @@ static void globals_search(struct globals *g, const uint8_t *code, size_t size,
     }
 }
 
+// globals_note_address notes what an address that code of AArch64 makes refers to. In
+// what the program cannot write are tables of addresses, and descriptors of thread
+// locals, whose second word is a distance.
+static void globals_note_address(struct globals *g, uint64_t address)
+{
+    const struct target_mapping *mapping = globals_mapping(g, address);
+    if (mapping == NULL || address < g->image->base || address >= g->image->end)
+        return;
+    if (mapping->permissions & MAPS_WRITE) {
+        globals_note_variable(g, address);
+        return;
+    }
+    globals_note_entry(g, address);
+    globals_note_entry(g, address + sizeof(uint64_t));
+}
+
+// globals_search_aarch64 searches code for ADRP and the instructions that add to its
+// page: ADD, and loads and stores.
+static void globals_search_aarch64(struct globals *g, const uint8_t *code, size_t size,
+                                   uint64_t address)
+{
+    enum { INSTRUCTION = 4, PAGE = 0xfff, IMMEDIATE = 0xfff };
+    uint64_t pages[32] = { 0 };
+    for (size_t at = 0; at + INSTRUCTION <= size; at += INSTRUCTION) {
+        uint32_t word;
+        memcpy(&word, &code[at], sizeof(word));
+        uint64_t base = pages[word >> 5 & 31];
+        uint64_t added = word >> 10 & IMMEDIATE;
+        bool vector = word & 1u << 26;
+        unsigned scale = vector && word & 1u << 23 ? 4 : word >> 30;
+        if ((word & 0x9f000000) == 0x90000000) { // ADRP
+            int64_t distance = (int64_t)((uint64_t)(word >> 5 & 0x7ffff) << 45) >> 43 |
+                               (word >> 29 & 3);
+            pages[word & 31] =
+                ((address + at) & ~(uint64_t)PAGE) + ((uint64_t)distance << 12);
+        } else if ((word & 0xffc00000) == 0x91000000 && base != 0) { // ADD
+            globals_note_address(g, base + added);
+        } else if ((word & 0x3b000000) == 0x39000000 && base != 0) {
+            globals_note_address(g, base + (added << scale));
+        } else if ((word & 0xffffffe0) == 0xd53bd040) { // of the thread pointer
+            g->locals = true;
+        }
+    }
+}
+
 static void globals_search_around(struct globals *g, uint64_t pc, uint64_t before,
                                   uint64_t after)
 {
@@ -166,7 +218,10 @@ static void globals_search_around(struct globals *g, uint64_t pc, uint64_t befor
                            (size_t)(end - from) - size);
         size += got;
     } while (got != 0 && size < end - from);
-    globals_search(g, code, size, from);
+    if (is_below(g))
+        globals_search(g, code, size, from);
+    else
+        globals_search_aarch64(g, code, size, from);
 }
 
 static bool globals_is_system(const struct globals *g, uint64_t pc)
@@ -213,16 +268,18 @@ static void globals_search_frames(struct globals *g,
 }
 
 // globals_add_locals notes the thread locals: those of the images that the program was
-// started with are below the thread pointer.
+// started with are below the thread pointer, or above it on AArch64.
 static void globals_add_locals(struct globals *g)
 {
     const struct target_mapping *mapping = globals_mapping(g, g->thread_pointer);
     if (mapping == NULL)
         return;
-    uint64_t below = g->thread_pointer - mapping->start;
-    below = below < HELD_LOCALS_BYTES ? below : HELD_LOCALS_BYTES;
-    for (uint64_t at = 0; at <= below; at += HELD_GLOBALS_BLOCK)
-        globals_add_block(g, g->thread_pointer - at);
+    uint64_t room = is_below(g) ? g->thread_pointer - mapping->start
+                                : mapping->end - 1 - g->thread_pointer;
+    room = room < HELD_LOCALS_BYTES ? room : HELD_LOCALS_BYTES;
+    for (uint64_t at = 0; at <= room; at += HELD_GLOBALS_BLOCK)
+        globals_add_block(g, is_below(g) ? g->thread_pointer - at
+                                         : g->thread_pointer + at);
 }
 
 // globals_copy_modules copies the thread's table of modules, and notes the blocks that
@@ -282,7 +339,8 @@ void held_globals_add(struct capture *capture, struct held_pointers *pointers,
     struct globals globals = { .capture = capture,
                                .pointers = pointers,
                                .thread_pointer = thread_pointer };
-    if (capture->arch->id != UNWIND_ARCH_AMD64)
+    if (capture->arch->id != UNWIND_ARCH_AMD64 &&
+        capture->arch->id != UNWIND_ARCH_AARCH64)
         return;
     globals_search_frames(&globals, frames);
     globals.locals = globals.locals || globals.modules;

@@ -5,8 +5,9 @@
 // No instructions are decoded here: whatever near the pc of the innermost frames can be
 // an address of data that the program can change counts as one. Code of x86-64 has it
 // as a distance from the next instruction, or, in a program at fixed addresses, as it
-// is. Bytes that only look like that lead to data that nobody reads. Thread locals are
-// next to the thread pointer, or in the blocks of the thread's table of modules.
+// is; code of AArch64 as a page and an offset in it. Bytes that only look like that
+// lead to data that nobody reads. Thread locals are next to the thread pointer, or in
+// the blocks of the thread's table of modules.
 #pragma once
 #include "agent/facts/held_pointers.h"
 #include "agent/live/capture.h"
@@ -21,7 +22,7 @@ enum {
     HELD_GLOBALS_BLOCK = 1024, // what is copied at once
     HELD_GLOBALS_BLOCKS = 96,
     HELD_GLOBALS_SEARCHED = 128, // bytes of a variable that are searched for pointers
-    HELD_LOCALS_BYTES = 4096,    // of thread locals, below the thread pointer
+    HELD_LOCALS_BYTES = 4096,    // of thread locals, from the thread pointer on
     HELD_LOCALS_MODULES = 32,    // of the thread's table
 };
 

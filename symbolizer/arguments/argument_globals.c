@@ -32,7 +32,7 @@ struct use {
 // unit_variable is a variable of the function's unit.
 struct unit_variable {
     Dwarf_Die die;
-    uint64_t address; // 0: it is declared here, and in another unit
+    uint64_t address; // 0: its symbol has it
     size_t scope;
 };
 
@@ -63,6 +63,11 @@ static void globals_use(struct finding *f, uint64_t address,
                           step->effects.memory.written };
 }
 
+static bool is_aarch64(const struct finding *f)
+{
+    return f->stack->arch->id == UNWIND_ARCH_AARCH64;
+}
+
 // globals_use_entry follows an entry of the image's table of addresses: it has the
 // address of a variable, or the distance of a thread local from the thread pointer.
 static void globals_use_entry(struct finding *f, uint64_t entry,
@@ -72,7 +77,9 @@ static void globals_use_entry(struct finding *f, uint64_t entry,
     if (memory_read_word(f->stack->memory, entry, &word) != CH_OK)
         return;
     globals_use(f, word, step);
-    if ((int64_t)word < 0 && (int64_t)word >= INT32_MIN)
+    bool local = is_aarch64(f) ? word != 0 && word <= INT32_MAX
+                               : (int64_t)word < 0 && (int64_t)word >= INT32_MIN;
+    if (local)
         globals_use(f, f->stack->thread_pointer + word, step);
 }
 
@@ -138,6 +145,73 @@ static void globals_use_local(struct finding *f, const struct argument_step *ste
         globals_use(f, f->block + (uint64_t)offset, step);
 }
 
+// registers_at are the addresses that code of AArch64 has in registers.
+struct registers_at {
+    uint64_t value[UNWIND_REGISTERS];
+    uint32_t known; // bit n: value[n] is known
+};
+
+// register_address gives the address that a step of AArch64 computes or accesses.
+// False: none, or it is not known.
+static bool register_address(const struct finding *f, const struct argument_step *step,
+                             const struct registers_at *at, uint64_t *out)
+{
+    const struct instruction_effects *effects = &step->effects;
+    const struct instruction_memory *memory = &effects->memory;
+    bool adds = effects->action == INSTRUCTION_ADDS;
+    uint8_t from = memory->used ? memory->base : adds ? effects->to : effects->from;
+    if (memory->used && memory->index != INSTRUCTION_NO_REGISTER)
+        return false;
+    *out = memory->used ? (uint64_t)memory->displacement
+           : adds       ? (uint64_t)effects->constant
+                        : 0;
+    if (from == INSTRUCTION_PC) {
+        *out += step->vaddr + effects->length + f->call->image->bias;
+        return true;
+    }
+    if (from >= 32 || (at->known >> from & 1) == 0 ||
+        (!memory->used && !adds && effects->action != INSTRUCTION_MOVES))
+        return false;
+    *out += at->value[from];
+    return true;
+}
+
+// globals_use_registers lists what code of AArch64 refers to. Most addresses are made
+// by two instructions, of which the first (ADRP) gives the page. They are followed in
+// the order of the code; a call may overwrite x0 to x18 and x30.
+static void globals_use_registers(struct finding *f)
+{
+    enum { PAGE_MASK = 0xfff, OVERWRITTEN = 0x4007ffff };
+    struct registers_at at = { .known = 0 };
+    for (size_t i = 0; i < f->code->count; i++) {
+        const struct argument_step *step = &f->code->steps[i];
+        const struct instruction_effects *effects = &step->effects;
+        const bool makes = effects->action == INSTRUCTION_ADDRESSES;
+        uint64_t place;
+        bool found = register_address(f, step, &at, &place);
+        bool page = found && makes && effects->memory.base == INSTRUCTION_PC &&
+                    (place & PAGE_MASK) == 0;
+        if (found && !page)
+            globals_use(f, place, step);
+        if (found && effects->action == INSTRUCTION_LOADS && effects->bytes == WORD)
+            globals_use_entry(f, place, step);
+        if (found && makes && !page) // a descriptor of a thread local
+            globals_use_entry(f, place + WORD, step);
+        at.known &= ~effects->written;
+        if (effects->flow == INSTRUCTION_CALLS)
+            at.known &= ~(uint32_t)OVERWRITTEN;
+        bool holds = makes || effects->action == INSTRUCTION_ADDS ||
+                     effects->action == INSTRUCTION_MOVES;
+        if ((!found || !holds) && !effects->takes_thread)
+            continue;
+        if (effects->to >= 32)
+            continue;
+        at.value[effects->to] =
+            effects->takes_thread ? f->stack->thread_pointer : place;
+        at.known |= UINT32_C(1) << effects->to;
+    }
+}
+
 static int globals_compare_uses(const void *a, const void *b)
 {
     const struct use *one = a;
@@ -148,14 +222,18 @@ static int globals_compare_uses(const void *a, const void *b)
 // globals_find_uses lists what the code refers to, the nearest to the pc first.
 static void globals_find_uses(struct finding *f)
 {
-    for (size_t i = 0; i < f->code->count; i++) {
+    if (is_aarch64(f))
+        globals_use_registers(f);
+    for (size_t i = 0; !is_aarch64(f) && i < f->code->count; i++) {
         const struct argument_step *step = &f->code->steps[i];
         if (step->effects.memory.used)
             globals_use_memory(f, step);
         else if (step->effects.action == INSTRUCTION_SETS && f->call->image->bias == 0)
             globals_use(f, (uint64_t)step->effects.constant, step);
     }
-    for (size_t i = 0; (f->thread_locals || f->block != 0) && i < f->code->count; i++)
+    for (size_t i = 0;
+         (f->thread_locals || (f->block != 0 && !is_aarch64(f))) && i < f->code->count;
+         i++)
         globals_use_local(f, &f->code->steps[i]);
     if (f->use_count != 0)
         qsort(f->uses, f->use_count, sizeof(f->uses[0]), globals_compare_uses);
@@ -196,12 +274,15 @@ static bool globals_place(const struct finding *f, Dwarf_Die *die, uint64_t *out
     return true;
 }
 
+// globals_add_variable lists a variable. Those that are only declared here, and thread
+// locals of AArch64, for which GCC writes no location, are placed by their symbols.
 static void globals_add_variable(struct finding *f, Dwarf_Die *die, size_t scope)
 {
     struct unit_variable variable = { .die = *die, .scope = scope };
+    bool by_symbol = dwarf_hasattr_integrate(die, DW_AT_declaration) ||
+                     (is_aarch64(f) && !dwarf_hasattr_integrate(die, DW_AT_location));
     if (f->variable_count == VARIABLES_MAX ||
-        (!globals_place(f, die, &variable.address) &&
-         !dwarf_hasattr_integrate(die, DW_AT_declaration)) ||
+        (!globals_place(f, die, &variable.address) && !by_symbol) ||
         !array_reserve(&f->variables, &f->variable_capacity, f->variable_count,
                        sizeof(f->variables[0])))
         return;
@@ -469,8 +550,7 @@ void argument_globals_list(struct argument_globals *globals,
 {
     const struct argument_call *call = &stack->calls[index];
     char none[] = "";
-    if (globals->frames == ARGUMENT_GLOBALS_FRAMES || !call->has_function ||
-        stack->arch->id != UNWIND_ARCH_AMD64)
+    if (globals->frames == ARGUMENT_GLOBALS_FRAMES || !call->has_function)
         return;
     globals->frames++;
     struct finding *f = calloc(1, sizeof(*f));

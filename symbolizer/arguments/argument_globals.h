@@ -6,7 +6,7 @@
 //
 // The code says which: every address in it that leads into a variable names that
 // variable. The nearest to the pc come first. What the program cannot change is left
-// out, as are the C and C++ libraries' streams. Code of x86-64 alone is decoded.
+// out, as are the C and C++ libraries' streams.
 #pragma once
 #include "symbolizer/arguments/argument_list.h"
 

@@ -113,6 +113,26 @@ void argument_image_debug_frame(struct argument_image *image,
     unwind->debug_frame_size = data->d_size;
 }
 
+// locals_below is where the thread locals of a program are from the thread pointer of
+// x86-64.
+static uint64_t locals_below(const GElf_Phdr *segment)
+{
+    uint64_t align = segment->p_align != 0 ? segment->p_align : 1;
+    return 0 - segment->p_memsz -
+           ((0 - segment->p_vaddr - segment->p_memsz) & (align - 1));
+}
+
+// locals_above is that of AArch64: they follow two words of the C library, aligned as
+// the segment is.
+static uint64_t locals_above(const GElf_Phdr *segment)
+{
+    enum { RESERVED = 16 };
+    uint64_t align = segment->p_align != 0 ? segment->p_align : 1;
+    uint64_t before = (0 - segment->p_vaddr) & (align - 1);
+    uint64_t start = (RESERVED + align - 1) & ~(align - 1);
+    return start - RESERVED < before ? start + align - before : start - before;
+}
+
 uint64_t argument_image_thread_block(const struct argument_image *image,
                                      uint64_t thread_pointer)
 {
@@ -120,21 +140,21 @@ uint64_t argument_image_thread_block(const struct argument_image *image,
     GElf_Ehdr head;
     GElf_Phdr segment;
     size_t count;
-    uint64_t below = 0;
+    uint64_t distance = 0;
     if (thread_pointer == 0 || elf == NULL || gelf_getehdr(elf, &head) == NULL ||
-        head.e_machine != EM_X86_64 || elf_getphdrnum(elf, &count) != 0)
+        (head.e_machine != EM_X86_64 && head.e_machine != EM_AARCH64) ||
+        elf_getphdrnum(elf, &count) != 0)
         return 0;
     bool program = head.e_type == ET_EXEC;
     for (size_t i = 0; i < count && i < INT16_MAX; i++) {
         if (gelf_getphdr(elf, (int)i, &segment) == NULL)
             return 0;
         program = program || segment.p_type == PT_INTERP;
-        uint64_t align = segment.p_align != 0 ? segment.p_align : 1;
         if (segment.p_type == PT_TLS)
-            below = segment.p_memsz +
-                    ((0 - segment.p_vaddr - segment.p_memsz) & (align - 1));
+            distance = head.e_machine == EM_X86_64 ? locals_below(&segment)
+                                                   : locals_above(&segment);
     }
-    return program && below != 0 ? thread_pointer - below : 0;
+    return program && distance != 0 ? thread_pointer + distance : 0;
 }
 
 void argument_image_close(struct argument_image *image)

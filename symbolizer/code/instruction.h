@@ -118,8 +118,9 @@ struct instruction_effects {
     enum instruction_action action;
     uint8_t from;
     uint8_t to;
-    uint8_t bytes; // how many bytes of from, or of memory, are transferred
-    bool is_pair;  // the bytes after these are loaded to second, or stored from it
+    uint8_t bytes;     // how many bytes of from, or of memory, are transferred
+    bool takes_thread; // AArch64: sets register to to the thread pointer
+    bool is_pair;      // the bytes after these are loaded to second, or stored from it
     uint8_t second;
     int64_t base_added; // to the base of memory, after the access
     int64_t constant;   // the constant that is set or added

@@ -170,6 +170,17 @@ static void read_indirect(uint32_t word, struct instruction_effects *out)
                               : INSTRUCTION_ENDS;
 }
 
+// read_system_register reads MRS: of all registers that it may read, only the thread
+// pointer (TPIDR_EL0) leads to variables.
+static void read_system_register(uint32_t word, struct instruction_effects *out)
+{
+    out->written = register_bit(general(word, 0));
+    if ((word & 0xffffffe0) != 0xd53bd040)
+        return;
+    out->to = general(word, 0);
+    out->takes_thread = out->to != INSTRUCTION_NO_REGISTER;
+}
+
 static bool read_branches(uint32_t word, uint64_t address,
                           struct instruction_effects *out)
 {
@@ -186,7 +197,7 @@ static bool read_branches(uint32_t word, uint64_t address,
     else if ((word & 0xfe000000) == 0xd6000000)
         read_indirect(word, out);
     else if ((word & 0xff200000) == 0xd5200000) // MRS
-        out->written = register_bit(general(word, 0));
+        read_system_register(word, out);
     else
         return (word & 0xff000000) == 0xd5000000;
     return true;

@@ -376,16 +376,16 @@ static const struct {
     { 0x9e6700a0, INSTRUCTION_DOES_OTHER, NONE, NONE, 0, 0, 0, 0 }, // fmov d0, x5
     { 0x1e622820, INSTRUCTION_DOES_OTHER, NONE, NONE, 0, 0, 0, 0 }, // fadd d0, d1, d2
     { 0x0e0c3c03, INSTRUCTION_DOES_OTHER, NONE, NONE, BIT(3), 0, 0,
-      0 }, // mov w3, v0.s[1]
-    { 0xd53bd047, INSTRUCTION_DOES_OTHER, NONE, NONE, BIT(7), 0, 0, 0 }, // mrs x7
-    { 0x94000010, 0, NONE, NONE, 0, 0, INSTRUCTION_CALLS, 0x1040 },      // bl
-    { 0x54ffffe1, 0, NONE, NONE, 0, 0, INSTRUCTION_MAY_JUMP, 0xffc },    // b.ne
-    { 0x36180040, 0, NONE, NONE, 0, 0, INSTRUCTION_MAY_JUMP, 0x1008 },   // tbz
-    { 0xd61f0200, 0, 16, NONE, 0, 0, INSTRUCTION_ANYWHERE, 0 },          // br x16
-    { 0xd63f0100, 0, 8, NONE, 0, 0, INSTRUCTION_CALLS, 0 },              // blr x8
-    { 0xd65f03c0, 0, 30, NONE, 0, 0, INSTRUCTION_ENDS, 0 },              // ret
-    { 0xd4000001, 0, NONE, NONE, 0, 0, INSTRUCTION_CALLS, 0 },           // svc #0
-    { 0xd4200020, 0, NONE, NONE, 0, 0, INSTRUCTION_ENDS, 0 },            // brk #1
+      0 },                                                            // mov w3, v0.s[1]
+    { 0xd53bd047, INSTRUCTION_DOES_OTHER, 7, NONE, BIT(7), 0, 0, 0 }, // mrs x7
+    { 0x94000010, 0, NONE, NONE, 0, 0, INSTRUCTION_CALLS, 0x1040 },   // bl
+    { 0x54ffffe1, 0, NONE, NONE, 0, 0, INSTRUCTION_MAY_JUMP, 0xffc }, // b.ne
+    { 0x36180040, 0, NONE, NONE, 0, 0, INSTRUCTION_MAY_JUMP, 0x1008 }, // tbz
+    { 0xd61f0200, 0, 16, NONE, 0, 0, INSTRUCTION_ANYWHERE, 0 },        // br x16
+    { 0xd63f0100, 0, 8, NONE, 0, 0, INSTRUCTION_CALLS, 0 },            // blr x8
+    { 0xd65f03c0, 0, 30, NONE, 0, 0, INSTRUCTION_ENDS, 0 },            // ret
+    { 0xd4000001, 0, NONE, NONE, 0, 0, INSTRUCTION_CALLS, 0 },         // svc #0
+    { 0xd4200020, 0, NONE, NONE, 0, 0, INSTRUCTION_ENDS, 0 },          // brk #1
 };
 
 static struct instruction_effects effects_of_aarch64(uint32_t code)
