@@ -303,6 +303,19 @@ static bool seek_text(const struct seeker *s, struct origin *out)
            is_varied(out->text, size) && is_like_words(out->text, size);
 }
 
+// seek_signed recognizes what an instruction of AArch64 makes of a signed pointer that
+// it does not accept: in the place of the signature is a number of the key, and without
+// it the pointer leads to memory.
+static bool seek_signed(const struct seeker *s, struct origin *out)
+{
+    enum { ADDRESS_BITS = 48, MASK = 0xff, KEY_A = 0x20, KEY_B = 0x40 };
+    unsigned code = s->value >> ADDRESS_BITS & MASK;
+    out->kind = "failed-signature";
+    out->address = unwind_arch_address(s->capture->arch, s->value);
+    return s->capture->arch->id == UNWIND_ARCH_AARCH64 &&
+           (code == KEY_A || code == KEY_B) && is_mapped(s, out->address);
+}
+
 static bool seek_freed(const struct seeker *s, struct origin *out)
 {
     out->kind = "freed-chunk";
@@ -377,7 +390,8 @@ static bool seek_flip(const struct seeker *s, struct origin *out)
 static void seek_origin(const struct seeker *s, const char *name, struct origins *out)
 {
     static bool (*const ways[])(const struct seeker *, struct origin *) = {
-        seek_failed_map, seek_fill, seek_text, seek_freed, seek_cut, seek_flip
+        seek_failed_map, seek_fill, seek_text, seek_signed,
+        seek_freed,      seek_cut,  seek_flip
     };
     if (s->value < NULL_AREA_BYTES || is_mapped(s, s->value) ||
         out->count == ORIGINS_MAX)
@@ -482,7 +496,8 @@ void origins_find(const struct capture *capture, uint64_t fault_address,
     }
     s.number = capture->arch->pc;
     s.value = s.stack_count != 0 ? s.stack[0] : 0;
-    seek_origin(&s, "return", out);
+    if (capture->arch->link == UNWIND_NO_LINK)
+        seek_origin(&s, "return", out);
     seek_guard(capture, fault_address, out);
 }
 

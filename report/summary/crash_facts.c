@@ -87,6 +87,15 @@ static void append_failed_map(const struct crash_origin *o, struct text *out)
     text_append_string(out, " is -1, which mmap returns when it fails (MAP_FAILED)");
 }
 
+static void append_signed(const struct crash_origin *o, struct text *out)
+{
+    append_origin_value(o, out);
+    text_append_string(out, " is what a failed authentication leaves of a signed "
+                            "pointer");
+    if (o->address != NULL)
+        text_appendf(out, " to %s", o->address);
+}
+
 static void append_guard(const struct crash_origin *o, struct text *out)
 {
     text_appendf(out, "the address is in the guard page of thread %" PRId64 "'s stack",
@@ -129,6 +138,7 @@ bool crash_origin_append(const struct crash_origin *o, struct text *out)
         { "bit-flip", append_flip },
         { "map-failed", append_failed_map },
         { "guard-page", append_guard },
+        { "failed-signature", append_signed },
         { "null-offset", append_offset },
         { "freed-stack", append_freed_stack },
         { "unloaded-image", append_unloaded },

@@ -591,6 +591,18 @@ static void summarize_control_protection(const struct crash_facts *f,
 }
 
 static void append_signal(const struct crash_facts *f, struct text *out)
+    if (is_check_by(f, "bti")) {
+        text_appendf(out, "Branch to 0x%" PRIx64 ", which is no landing pad (BTI)",
+                     f->pc);
+        return;
+    }
+    if (is_check_by(f, "pac")) {
+        text_appendf(
+            out,
+            "Signed pointer that the processor does not accept (PAC), at 0x%" PRIx64,
+            f->pc);
+        return;
+    }
 {
     size_t begin = out->size;
     text_appendf(out, "%s at 0x%" PRIx64, signal_description(f->signal), f->pc);

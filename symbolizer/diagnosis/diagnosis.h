@@ -26,8 +26,8 @@ bool diagnosis_access(json_t *report, json_t *crash);
 // (diagnosis_words.c).
 bool diagnosis_words(json_t *report, json_t *crash);
 
-// diagnosis_trap names the check that a compiler's trap instruction belongs to
-// (diagnosis_trap.c).
+// diagnosis_trap names the check that a compiler's trap instruction belongs to, or the
+// check of branches that AArch64 made (diagnosis_trap.c).
 bool diagnosis_trap(json_t *report, json_t *crash);
 
 // diagnosis_runtime says by the names of the frames how a language's runtime or the C

@@ -59,12 +59,17 @@ static json_t *suspect_in_jump(json_t *suspects, json_t *crash)
     const char *by = report_string(json_object_get(crash, "target"), "by");
     const char *name = report_string(json_object_get(crash, "register"), "name");
     enum crash_kind kind = crash_words_kind(crash);
-    if (by != NULL && strcmp(by, "return") == 0)
-        return find_suspect(suspects, "return");
+    json_t *target = find_suspect(suspects, "rip");
+    if (target == NULL)
+        target = find_suspect(suspects, "pc"); // of AArch64
+    if (by != NULL && strcmp(by, "return") == 0) {
+        json_t *returned = find_suspect(suspects, "return");
+        return returned != NULL ? returned : target;
+    }
     if (name != NULL)
         return find_suspect(suspects, name);
     bool jumped = kind == CRASH_KIND_WILD_JUMP || kind == CRASH_KIND_EXECUTE_OF_DATA;
-    return jumped ? find_suspect(suspects, "rip") : NULL;
+    return jumped ? target : NULL;
 }
 
 // find_chosen is the one that the agent itself has linked to the crash.

@@ -38,6 +38,13 @@ static const char *const checks[] = {
 
 enum { CODE_BYTES = 16, CHECKS = sizeof(checks) / sizeof(checks[0]) };
 
+// word_of is an instruction of aarch64.
+static uint32_t word_of(const uint8_t code[static 4])
+{
+    return code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
+           (uint32_t)code[3] << 24;
+}
+
 // trap_check is the number of the check that the instruction belongs to, CHECKS: to
 // none that is known. On x86-64 it is the distance in `ud1 N(%eax), %eax`, which
 // nothing else uses; gcc's `ud2` has no room for a number. The assembler leaves out a
@@ -55,12 +62,58 @@ static size_t trap_check(const uint8_t code[static CODE_BYTES], size_t size,
                        code[sizeof(ud1)] < CHECKS
                    ? code[sizeof(ud1)]
                    : CHECKS;
-    uint32_t word = code[0] | (uint32_t)code[1] << 8 | (uint32_t)code[2] << 16 |
-                    (uint32_t)code[3] << 24;
+    uint32_t word = word_of(code);
     uint32_t number = word >> 5 & 0xffffu;
     bool is_check =
         size >= sizeof(word) && word >> 21 == BRK && number >> 8 == BRK_CLANG;
     return is_check && (number & 0xffu) < CHECKS ? number & 0xffu : CHECKS;
+}
+
+// is_authentication returns true if the instruction of aarch64 authenticates a signed
+// pointer: AUTIA and its kin, RETAA, BRAA, BLRAA, LDRAA.
+static bool is_authentication(uint32_t word)
+{
+    static const struct {
+        uint32_t mask;
+        uint32_t value;
+    } forms[] = {
+        { 0xffffd000, 0xdac11000 }, // AUTIA, AUTIB, AUTDA, AUTDB; with 0
+        { 0xffffffbf, 0xd503219f }, // AUTIA1716, AUTIB1716
+        { 0xffffff9f, 0xd503239f }, // AUTIAZ, AUTIASP, AUTIBZ, AUTIBSP
+        { 0xfe9ff800, 0xd61f0800 }, // BRAA, BLRAA, RETAA and so on
+        { 0xff200400, 0xf8200400 }, // LDRAA, LDRAB
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if ((word & forms[i].mask) == forms[i].value)
+            return true;
+    return false;
+}
+
+// control_check is which of AArch64's checks of branches sent the SIGILL; NULL: none.
+// After an indirect branch the processor's state says so (BTYPE) until the next
+// instruction is executed, so a valid one that is refused then is no landing pad.
+static const char *control_check(const json_t *report, const json_t *crash,
+                                 uint32_t word)
+{
+    enum { OPCODE = 1, OPERAND = 2, BTYPE_SHIFT = 10, BTYPE_MASK = 3, PERMANENT = 16 };
+    const json_t *thread = report_crashed_thread(report);
+    int64_t code = report_integer(crash, "code", 0);
+    bool unknown = report_flag(crash, "signal_only");
+    uint64_t state = 0;
+    (void)report_address(json_object_get(thread, "registers"), "pstate", &state);
+    if ((code == OPERAND || unknown) && is_authentication(word))
+        return "pac";
+    bool branched = (state >> BTYPE_SHIFT & BTYPE_MASK) != 0;
+    bool undefined = word >> PERMANENT == 0; // UDF
+    return (code == OPCODE || unknown) && branched && !undefined ? "bti" : NULL;
+}
+
+static void set_check(json_t *crash, enum crash_kind kind, const char *by,
+                      const char *name)
+{
+    crash_words_set_kind(crash, kind);
+    (void)json_object_set_new(crash, "check",
+                              json_pack("{s:s, s:s}", "by", by, "name", name));
 }
 
 bool diagnosis_trap(json_t *report, json_t *crash)
@@ -71,7 +124,6 @@ bool diagnosis_trap(json_t *report, json_t *crash)
     const char *arch = report_string(instruction, "arch");
     const char *hex = report_string(instruction, "bytes");
     int64_t signal = report_integer(crash, "signal", 0);
-    (void)report;
     enum { ILLEGAL = 4, TRAP = 5 };
     if ((signal != ILLEGAL && signal != TRAP) || arch == NULL || hex == NULL ||
         json_object_get(crash, "check") != NULL)
@@ -81,11 +133,15 @@ bool diagnosis_trap(json_t *report, json_t *crash)
         digits = 2 * sizeof(code);
     if (hex_decode(hex, digits, code, sizeof(code), &size) != CH_OK)
         return false;
-    size_t check = trap_check(code, size, strcmp(arch, "amd64") == 0);
-    if (check == CHECKS)
-        return false;
-    crash_words_set_kind(crash, CRASH_KIND_SANITIZER);
-    (void)json_object_set_new(
-        crash, "check", json_pack("{s:s, s:s}", "by", "ubsan", "name", checks[check]));
-    return true;
+    bool is_amd64 = strcmp(arch, "amd64") == 0;
+    size_t check = trap_check(code, size, is_amd64);
+    const char *control = signal == ILLEGAL && !is_amd64 && size >= sizeof(uint32_t)
+                              ? control_check(report, crash, word_of(code))
+                              : NULL;
+    if (check != CHECKS)
+        set_check(crash, CRASH_KIND_SANITIZER, "ubsan", checks[check]);
+    else if (control != NULL)
+        set_check(crash, CRASH_KIND_CONTROL_PROTECTION, control,
+                  strcmp(control, "pac") == 0 ? "signature" : "landing pad");
+    return check != CHECKS || control != NULL;
 }

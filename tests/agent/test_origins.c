@@ -135,6 +135,27 @@ static void cut_or_flipped_pointer_is_known_by_what_the_program_has(void **state
     assert_string_equal(origin_of(LIBRARY + (UINT64_C(1) << 30)).kind, "");
 }
 
+static void failed_signature_is_known_by_its_key_on_aarch64_alone(void **state)
+{
+    build(state);
+    const uint64_t key_b = UINT64_C(0x40) << 48;
+    assert_string_equal(origin_of(key_b | (PROGRAM + 0x10)).kind, "");
+    capture.arch = &unwind_arch_aarch64;
+    crash.registers = (struct unwind_registers){ 0 };
+    crash.registers.value[capture.arch->sp] = STACK + 0x1000;
+    for (uint64_t tag = 0; tag < 2; tag++) {
+        crash.registers.value[8] = tag << 56 | key_b | (PROGRAM + 0x10);
+        origins_find(&capture, 0x10, &found);
+        assert_int_equal(found.count, 1);
+        assert_string_equal(found.list[0].register_name, "x8");
+        assert_string_equal(found.list[0].kind, "failed-signature");
+        assert_int_equal(found.list[0].address, PROGRAM + 0x10);
+    }
+    crash.registers.value[8] = key_b | 0x1234560; // leads nowhere
+    origins_find(&capture, 0x10, &found);
+    assert_int_equal(found.count, 0);
+}
+
 static void half_of_a_pointer_is_not_looked_for_in_mappings_without_bounds(void **state)
 {
     build(state);
@@ -324,6 +345,7 @@ int main(void)
         cmocka_unit_test(name_is_completed_by_what_malloc_has_left_of_the_path),
         cmocka_unit_test(fill_and_text_are_known_by_their_bytes),
         cmocka_unit_test(cut_or_flipped_pointer_is_known_by_what_the_program_has),
+        cmocka_unit_test(failed_signature_is_known_by_its_key_on_aarch64_alone),
         cmocka_unit_test(
             half_of_a_pointer_is_not_looked_for_in_mappings_without_bounds),
         cmocka_unit_test(guard_page_names_the_thread_whose_stack_is_above_it),

@@ -362,6 +362,56 @@ static void diagnosis_says_what_an_instruction_of_aarch64_did(void **state)
     }
 }
 
+static void diagnosis_names_the_checks_of_branches_of_aarch64(void **state)
+{
+    (void)state;
+    enum { OPCODE = 1, OPERAND = 2 };
+    static const char bti[] = "Branch to 0x401000, which is no landing pad (BTI)";
+    static const char pac[] =
+        "Signed pointer that the processor does not accept (PAC), at 0x401000";
+    static const struct {
+        const char *bytes;
+        int code;
+        const char *pstate;
+        const char *begins; // NULL: it is told as other illegal instructions are
+    } cases[] = {
+        { "fd7bbfa9", OPCODE, "0x60001800", bti },  // stp x29, x30, [sp, #-16]!
+        { "fd7bbfa9", OPCODE, "0x60001000", NULL }, // after no branch
+        { "00000000", OPCODE, "0x60001800", NULL }, // udf
+        { "bf2303d5", OPERAND, "0x0", pac },        // autiasp
+        { "ff0b5fd6", OPERAND, "0x0", pac },        // retaa
+        { "09093fd7", OPERAND, "0x0", pac },        // blraa x8, x9
+        { "200420f8", OPERAND, "0x0", pac },        // ldraa x0, [x1]
+        { "2010c1da", OPERAND, "0x0", pac },        // autia x0, x1
+        { "bf2303d5", OPCODE, "0x0", NULL },
+        { "3f2303d5", OPERAND, "0x0", NULL }, // paciasp
+        { "c0035fd6", OPERAND, "0x0", NULL }, // ret
+        { "2000c1da", OPERAND, "0x0", NULL }, // pacia x0, x1
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *report = report_of_aarch64(cases[i].bytes, "0x401000");
+        json_t *crash = json_object_get(report, "crash");
+        json_t *thread = json_array_get(json_object_get(report, "threads"), 0);
+        (void)json_object_update_new(
+            crash, json_pack("{s:s, s:i, s:i, s:s}", "name", "SIGILL", "signal", SIGILL,
+                             "code", cases[i].code, "kind", "illegal-instruction"));
+        (void)json_object_set_new(json_object_get(thread, "registers"), "pstate",
+                                  json_string(cases[i].pstate));
+        diagnosis_refine(report);
+        char kind[32];
+        char summary[256];
+        const char *text = report_string(crash, "summary");
+        (void)snprintf(kind, sizeof(kind), "%s", report_string(crash, "kind"));
+        (void)snprintf(summary, sizeof(summary), "%s", text != NULL ? text : "");
+        json_decref(report);
+        bool checked = cases[i].begins != NULL;
+        assert_string_equal(kind,
+                            checked ? "control-protection" : "illegal-instruction");
+        if (checked)
+            assert_string_equal(summary, cases[i].begins);
+    }
+}
+
 // A measured access is a line of aarch64_accesses.txt.
 struct measured {
     uint32_t code;
@@ -449,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_of_aarch64_are_those_that_were_measured),
         cmocka_unit_test(diagnosis_says_what_the_instruction_did),
+        cmocka_unit_test(diagnosis_names_the_checks_of_branches_of_aarch64),
         cmocka_unit_test(diagnosis_says_what_an_instruction_of_aarch64_did),
         cmocka_unit_test(diagnosis_takes_no_minus_one_of_an_index_or_divisor_for_mmaps),
         cmocka_unit_test(diagnosis_names_the_register_that_was_jumped_through),
