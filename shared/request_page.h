@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 14 };
+enum { REQUEST_VERSION = 15 };
 
 // REQUEST_STALL_MS: an agent that waits this long for one page of the process's memory
 // is killed, and the next one is asked to read with care: it leaves out pages that a
@@ -104,6 +104,8 @@ struct request_page {
     uint32_t kept_files; // bit N: descriptor N, 1 or 2, stays the program's
     uint32_t live;       // 1: no crash; crashed_tid requests a report of the process
     uint32_t seized;     // 1: the agent's process traces other threads already
+    int32_t memory_tag;  // of the memory at a tag fault of AArch64; negative: none
+    uint32_t unused;
     uint64_t crash_monotonic_ns;
     uint64_t crash_realtime_ns;
     uint64_t deadline_monotonic_ns;
@@ -113,6 +115,7 @@ struct request_page {
     uint64_t alternate_stack; // 0: the handler runs on the thread's own stack
     uint64_t alternate_stack_bytes;
     uint64_t thread_pointer; // the crashed thread's; 0: not known
+    uint64_t shadow_stack;   // pointer of the handler's; 0: none, or not known
     struct runtime_places places;
     uint64_t context_page; // address of struct context_page; 0: none
     uint64_t watches;      // address of the table of watch_page.h

@@ -301,6 +301,20 @@ static void find_core_words(struct core_capture *all)
 }
 
 // set_core_crash takes the first thread and its signal as the crash. A core made of a
+// note_tag_fault reads the tag of the memory that a pointer with another tag led to. Of
+// such a fault, a core has the pointer's tag in the address.
+static void note_tag_fault(const struct core_file *core, struct target_crash *crash)
+{
+    enum { TAG_SHIFT = 56, SYNCHRONOUS = 9 }; // SEGV_MTESERR
+    const uint64_t mask = (UINT64_C(1) << TAG_SHIFT) - 1;
+    uint64_t address = (uint64_t)(uintptr_t)crash->info.si_addr & mask;
+    if (core->machine != ELF_AARCH64 || crash->info.si_signo != SIGSEGV ||
+        crash->info.si_code != SYNCHRONOUS)
+        return;
+    crash->info.si_addr = (void *)(uintptr_t)address;
+    crash->has_memory_tag = core_file_tag(core, address, &crash->memory_tag) == CH_OK;
+}
+
 // running process has no signal, and thus no crash.
 static void set_core_crash(struct core_capture *all, const struct stat *info)
 {
@@ -327,6 +341,7 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         crash->info.si_signo = thread->signal;
     // The kernel dumps core for these signals only; gcore also notes the signal that
     // stopped the process.
+    note_tag_fault(core, crash);
     if (!signal_in(SIGNALS_CRASH, crash->info.si_signo))
         return;
     all->capture.crash = crash;

@@ -134,6 +134,22 @@ static void add_core_segment(struct core_file *core, const struct elf_segment *s
     };
 }
 
+// add_core_tags adds a segment of memory's tags; a core without them needs no list.
+static void add_core_tags(struct core_file *core, const struct elf_segment *segment)
+{
+    struct core_segment *grown =
+        reallocarray(core->tags, core->tag_count + 1, sizeof(*core->tags));
+    if (grown == NULL)
+        return;
+    core->tags = grown;
+    core->tags[core->tag_count++] = (struct core_segment){
+        .start = segment->vaddr,
+        .end = segment->vaddr + segment->memory_size,
+        .offset = segment->offset,
+        .size = in_file(core, segment->offset, segment->file_size),
+    };
+}
+
 static void add_notes(struct core_file *core, const struct elf_segment *segment)
 {
     uint64_t size = in_file(core, segment->offset, segment->file_size);
@@ -180,6 +196,8 @@ static enum ch_status read_core_segments(struct core_file *core,
             break;
         if (segment.type == ELF_PT_LOAD)
             add_core_segment(core, &segment);
+        if (segment.type == ELF_PT_AARCH64_MEMTAG_MTE && core->machine == ELF_AARCH64)
+            add_core_tags(core, &segment);
         if (segment.type == ELF_PT_NOTE)
             add_notes(core, &segment);
     }
@@ -305,6 +323,7 @@ void core_file_close(struct core_file *core)
     text_deinit(&core->notes);
     *core = (struct core_file){ .fd = -1 };
 }
+    free(core->tags);
 
 enum ch_status core_file_auxv(const struct core_file *core, uint64_t type,
                               uint64_t *out)
@@ -334,6 +353,25 @@ size_t core_file_read(const struct core_file *core, struct file_blocks *cache,
                       uint64_t address, void *to, size_t length)
 {
     const struct core_segment *segment = core_file_segment(core, address);
+enum ch_status core_file_tag(const struct core_file *core, uint64_t address,
+                             uint8_t *out)
+{
+    enum { GRANULE = 16, TAG_BITS = 4, TAG_MASK = 15 };
+    for (size_t i = 0; i < core->tag_count; i++) {
+        const struct core_segment *tags = &core->tags[i];
+        uint8_t pair;
+        if (address < tags->start || address >= tags->end)
+            continue;
+        uint64_t granule = (address - tags->start) / GRANULE;
+        if (granule / 2 >= tags->size ||
+            file_read_at(core->fd, &pair, 1, tags->offset + granule / 2) != 1)
+            return CH_ERR_NOT_FOUND;
+        *out = pair >> (granule % 2 != 0 ? TAG_BITS : 0) & TAG_MASK;
+        return CH_OK;
+    }
+    return CH_ERR_NOT_FOUND;
+}
+
     if (segment == NULL || address - segment->start >= segment->size)
         return 0;
     uint64_t skip = address - segment->start;

@@ -70,6 +70,8 @@ struct core_file {
     bool damaged;                  // some note could not be read
     struct core_segment *segments; // sorted by start
     size_t segment_count;
+    struct core_segment *tags; // memory's tags (MTE of aarch64): 4 bits for 16 bytes
+    size_t tag_count;
     struct text notes; // the bytes that the members below point into
     struct core_thread *threads;
     size_t thread_count;
@@ -97,6 +99,11 @@ CH_CHECKED enum ch_status core_file_auxv(const struct core_file *core, uint64_t 
 // core_file_segment is the segment that holds address, or NULL.
 const struct core_segment *core_file_segment(const struct core_file *core,
                                              uint64_t address);
+
+// core_file_tag gives the tag that the memory at address had. CH_ERR_NOT_FOUND: the
+// core has none for it.
+CH_CHECKED enum ch_status core_file_tag(const struct core_file *core, uint64_t address,
+                                        uint8_t *out);
 
 // core_file_read copies up to length bytes at address from the core's segments, and
 // returns how many.

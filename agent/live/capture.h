@@ -84,8 +84,12 @@ struct target_crash {
     uint64_t context_page; // address of the program's context page; 0: none
     uint64_t flight_state; // address of libcrashhook-flight's rings; 0: none
     struct runtime_places places;
-    uint64_t get_globals;      // __cxa_get_globals; 0: not known
-    uint64_t thread_pointer;   // the thread's; 0: not known
+    uint64_t get_globals;    // __cxa_get_globals; 0: not known
+    uint64_t thread_pointer; // the thread's; 0: not known
+    uint64_t shadow_stack;   // pointer of the thread's; 0: none, or not known
+    bool has_memory_tag;     // AArch64: that of the memory at a tag fault
+    uint8_t memory_tag;
+    unsigned handlers;         // that were called since, and are on the shadow stack
     uint64_t context;          // address of its ucontext_t; 0: not known
     const uint8_t *vectors_of; // a core's: HELD_VECTORS_BYTES; NULL: not known
     bool has_vectors;          // a tracer has read them:

@@ -113,6 +113,10 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .places = page->places,
         .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
+        .shadow_stack = page->live != 0 ? 0 : page->shadow_stack,
+        .handlers = 1,
+        .has_memory_tag = page->live == 0 && page->memory_tag >= 0,
+        .memory_tag = (uint8_t)page->memory_tag,
         .watches = page->watches,
         .context = page->context_address,
     };

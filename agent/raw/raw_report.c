@@ -360,6 +360,10 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
         raw_write_address(w, "address", facts->address);
     if (crash_kind(facts) == CRASH_KIND_PROTECTION_KEY)
         raw_write_count(w, "protection_key", capture->crash->info.si_pkey);
+    if (capture->crash->has_memory_tag) {
+        json_write_key(w, "memory_tag");
+        json_write_uint(w, capture->crash->memory_tag);
+    }
     if (facts->signal_only) {
         json_write_key(w, "signal_only");
         json_write_bool(w, true);

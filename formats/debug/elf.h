@@ -38,6 +38,7 @@ enum elf_segment_type {
     ELF_PT_NOTE = 4,
     ELF_PT_PHDR = 6,
     ELF_PT_TLS = 7,
+    ELF_PT_AARCH64_MEMTAG_MTE = 0x70000002, // of cores
     ELF_PT_GNU_EH_FRAME = 0x6474e550,
     ELF_PT_GNU_SFRAME = 0x6474e554,
 };

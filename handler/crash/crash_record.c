@@ -8,6 +8,7 @@
 
 #include "handler/crash/crash_valgrind.h"
 #include "handler/machine/machine.h"
+#include "handler/machine/processor_state.h"
 #include "handler/machine/syscalls.h"
 
 #include "handler/machine/poison.h"
@@ -56,6 +57,8 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     page->alternate_stack = used ? (uintptr_t)alternate.ss_sp : 0;
     page->alternate_stack_bytes = used ? alternate.ss_size : 0;
     page->thread_pointer = machine_thread_pointer();
+    page->shadow_stack = machine_shadow_pointer();
+    page->memory_tag = machine_memory_tag(signal, info);
     page->crashed_tid = sys_gettid();
 }
 
@@ -65,6 +68,7 @@ void crash_record_first(const struct crash_fault *first, int status,
     struct request_page *page = crash_plan->page;
     crash_record(first->signal, first->info, first->context, dies);
     page->exit_status = status;
+    page->shadow_stack = 0; // this is the handler of another signal
     crash_state.raised = dies;
     if (then != NULL)
         copy_to_page(page->then, then, sizeof(*then));

@@ -197,6 +197,7 @@ struct crash_facts {
     const char *message; // last message of a library before it aborted; NULL: none
     const char *exception_type; // of the C++ exception that nobody caught; NULL: none
     const char *exception_what; // its text; NULL: not known
+    int memory_tag;               // of a fault of kind memory-tag; negative: not known
     const char *thrown_in;      // the function that threw it; NULL: not known
     const char *raised_in;      // the function that panicked or checked; NULL: none
     struct crash_origin origin; // of the bad value

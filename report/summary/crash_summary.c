@@ -573,6 +573,13 @@ static void summarize_memory_tag(const struct crash_facts *f, enum crash_kind ki
     if (f->code == LATE)
         text_append_string(out, "An earlier access through a pointer whose tag is not "
                                 "that of the memory");
+    else if (f->memory_tag >= 0 && f->operand.registers[0].name != NULL)
+        text_appendf(out,
+                     "%s 0x%" PRIx64 ", through a pointer with the tag %u to memory "
+                     "with the tag %d",
+                     access_verbs[f->access], f->address,
+                     (unsigned)(f->operand.registers[0].value >> 56 & 15),
+                     f->memory_tag);
     else
         text_appendf(out,
                      "%s 0x%" PRIx64 ", through a pointer whose tag is not that of the "

@@ -382,6 +382,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     crash_words_heap(crash, &out->heap);
     read_variable(crash, &out->variable);
     read_nearest(crash, &out->nearest);
+        .memory_tag = (int)report_integer(crash, "memory_tag", -1),
     read_damaged_chunk(crash, &out->chunk);
     read_crash_origin(crash, &out->origin);
 }
