@@ -7,6 +7,7 @@
 #include "unwind/known_steps.h"
 #include "unwind/libunwind_step.h"
 #include "unwind/rule_cache.h"
+#include "unwind/shadow_stack.h"
 #include "unwind/unwind.h"
 
 enum { UNWIND_CODE_PLACES = 512 };
@@ -24,5 +25,6 @@ struct unwind_space {
     struct libunwind_images *libunwind_images; // created when first used
     struct libunwind_walk *libunwind;
     struct known_steps *known_steps; // NULL: no step is repeated
+    struct shadow_stack *shadow;     // of the next walks' thread; NULL: it has none
     uint64_t known_code[UNWIND_CODE_PLACES];
 };

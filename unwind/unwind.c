@@ -11,6 +11,9 @@
 // 4. the methods of the setting (means): by default SFrame, call frame information, the
 //    frame pointer, a stack scan.
 //
+// Where the thread has a shadow stack, a step counts only if it leads to the address
+// that is there (walk_by_shadow).
+//
 // State: struct walk has the registers of the current frame as far as they are known
 // (unwind_state), and `lost`, which is set once a method recovered only pc, sp and fp.
 // If a DWARF rule then needs another register, find_lost walks again by DWARF alone,
@@ -79,6 +82,11 @@ void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
     space->leave_context = context;
 }
 
+void unwind_space_set_shadow(struct unwind_space *space, struct shadow_stack *shadow)
+{
+    space->shadow = shadow;
+}
+
 void unwind_space_set_debug_frames(struct unwind_space *space,
                                    unwind_debug_frame_fn *find, void *context)
 {
@@ -121,6 +129,7 @@ struct walk {
     enum setting_unwind how;
     struct unwind_state state;
     struct unwind_registers full; // of the last frame with all registers known
+    struct shadow_stack *shadow;  // NULL: there is none, or it was refuted
     struct unwind_frame frame;
     bool first;
     bool lost;         // some registers were lost since full
@@ -473,7 +482,8 @@ static bool skips_sframe(const struct walk *w)
 // repeat_steps moves outward by cached steps, and gives the number of frames.
 static size_t repeat_steps(struct walk *w, struct unwind_frame *frames, size_t room)
 {
-    if (w->space->known_steps == NULL || w->frame.kind != UNWIND_KIND_RA)
+    if (w->space->known_steps == NULL || w->frame.kind != UNWIND_KIND_RA ||
+        w->shadow != NULL)
         return 0;
     bool tries_sframe = w->how == SETTING_UNWIND_AUTO && !skips_sframe(w);
     size_t count =
@@ -551,6 +561,167 @@ static enum ch_status walk_to_caller(struct walk *w)
     return reason;
 }
 
+// Walks of a thread with a shadow stack. It has what calls wrote, so a step by a method
+// counts only if it leads there. Where none does, the stack was overwritten: the return
+// address is the shadow stack's, and of the registers at most the stack pointer is
+// known. From where the shadow stack ends, only rules can lead further.
+
+// read_stack_return gives the return address of the current frame as the stack has it,
+// by the rules for its code.
+static bool read_stack_return(struct walk *w, uint64_t *out)
+{
+    static const enum rule_source sources[] = { RULE_CFI, RULE_SFRAME };
+    uint64_t pc = w->frame.address - (w->frame.kind == UNWIND_KIND_RA);
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        struct unwind_state state = w->state;
+        const struct unwind_row *row;
+        if (rule_cache_find(w->space->rules, sources[i], pc, &row) != CH_OK)
+            continue;
+        const struct row_step step = { .arch = w->space->arch,
+                                       .memory = w->space->memory,
+                                       .row = row,
+                                       .exact = w->frame.kind == UNWIND_KIND_PC };
+        if (row_step(&step, &state) != CH_OK)
+            continue;
+        *out = state.registers.value[w->space->arch->pc];
+        return true;
+    }
+    return false;
+}
+
+// note_difference notes the first return address that was overwritten. One that is
+// another call's may be a mistake of the rules.
+static void note_difference(struct walk *w, uint64_t expected)
+{
+    struct shadow_difference *difference = &w->shadow->difference;
+    uint64_t found;
+    if (difference->address != 0 || !read_stack_return(w, &found) ||
+        found == expected ||
+        (unwind_space_is_code(w->space, found) && was_called(w, found)))
+        return;
+    *difference = (struct shadow_difference){ .address = w->frame.address,
+                                              .expected = expected,
+                                              .found = found };
+}
+
+// find_signal_frame finds the stack pointer at the code at caller, if that returns from
+// a signal: the kernel has put its address before what it saved. No call precedes such
+// code.
+static bool find_signal_frame(const struct walk *w, uint64_t caller, uint64_t *out)
+{
+    const struct unwind_arch *arch = w->space->arch;
+    const struct memory_reader *memory = w->space->memory;
+    struct unwind_registers saved;
+    uint64_t word;
+    uint64_t at = sp_of(w) & ~(uint64_t)(arch->word - 1);
+    for (unsigned i = 0; i < SCAN_WALK_WORDS && arch->link == UNWIND_NO_LINK; i++) {
+        if (memory_read_word(memory, at, &word) != CH_OK)
+            return false;
+        at += arch->word;
+        if (word != caller || !arch->read_signal(memory, caller, at, &saved) ||
+            !unwind_space_is_code(w->space, saved.value[arch->pc]))
+            continue;
+        *out = at;
+        return true;
+    }
+    return false;
+}
+
+// leave_by_shadow moves to the caller that the shadow stack has. False: it can be none.
+static bool leave_by_shadow(struct walk *w, uint64_t caller)
+{
+    const struct unwind_arch *arch = w->space->arch;
+    uint64_t sp = sp_of(w);
+    uint64_t cfa;
+    bool known = unwind_find_cfa(w->space, &w->frame, &w->state, &cfa) == CH_OK &&
+                 cfa >= sp && cfa - sp <= GUESS_FRAME_BYTES && cfa % arch->word == 0;
+    sp = known ? cfa - arch->stack_below : sp;
+    if (!unwind_space_is_code(w->space, caller))
+        return false;
+    if (!was_called(w, caller)) {
+        known = find_signal_frame(w, caller, &sp);
+        if (!known)
+            return false;
+    }
+    w->state.known = 0;
+    unwind_state_set(&w->state, arch->pc, caller);
+    unwind_state_set(&w->state, arch->sp, sp);
+    if (!known)
+        unwind_state_forget(&w->state, arch->sp);
+    w->frame.kind = UNWIND_KIND_RA;
+    w->frame.trust = UNWIND_TRUST_SHADOW;
+    w->lost = true;
+    if (w->how == SETTING_UNWIND_AUTO)
+        w->how = SETTING_UNWIND_PRECISE; // find_lost would follow the damaged stack
+    return true;
+}
+
+// try_towards makes the first method's step that leads to caller. CH_END: rules say
+// that the frame has none. CH_ERR_NOT_FOUND: no method leads there.
+static enum ch_status try_towards(struct walk *w, uint64_t caller)
+{
+    const struct walk before = *w;
+    bool in_image = image_search(w->space->images, w->space->count, pc_of(w)) != NULL;
+    if (try_first_ways(w, w->space->leave != NULL && !in_image) == CH_OK &&
+        pc_of(w) == caller)
+        return CH_OK;
+    for (size_t i = 0; i < MEANS_MAX && means[w->how][i] != NULL; i++) {
+        *w = before;
+        step_fn *way = means[before.how][i];
+        if (way == step_by_scan || (way == step_by_sframe && skips_sframe(w)))
+            continue;
+        enum ch_status status = try_way(w, way);
+        if (status == CH_OK && pc_of(w) == caller)
+            return CH_OK;
+        if (status == CH_END && way != step_by_frame_pointer)
+            return CH_END;
+    }
+    *w = before;
+    return CH_ERR_NOT_FOUND;
+}
+
+// walk_past_shadow moves to the caller where the shadow stack has none.
+static enum ch_status walk_past_shadow(struct walk *w)
+{
+    enum ch_status status = walk_to_caller(w);
+    bool by_rules =
+        w->frame.trust == UNWIND_TRUST_CFI || w->frame.trust == UNWIND_TRUST_SFRAME;
+    return status == CH_OK && by_rules ? CH_OK : CH_END;
+}
+
+static enum ch_status walk_by_shadow(struct walk *w)
+{
+    struct unwind_space *space = w->space;
+    uint64_t caller = 0;
+    if (shadow_stack_leave_signal(w->shadow, space->arch, space->memory)) {
+        enum ch_status status = walk_to_caller(w);
+        if (status == CH_OK && w->frame.kind != UNWIND_KIND_PC)
+            w->shadow = NULL;
+        return status;
+    }
+    enum ch_status status =
+        shadow_stack_read(w->shadow, space->arch, space->memory, &caller);
+    if (status == CH_END)
+        return walk_past_shadow(w);
+    status = status == CH_OK ? try_towards(w, caller) : status;
+    if (status == CH_ERR_NOT_FOUND) {
+        const struct shadow_difference before = w->shadow->difference;
+        note_difference(w, caller);
+        if (leave_by_shadow(w, caller))
+            status = CH_OK;
+        else
+            w->shadow->difference = before;
+    }
+    if (status == CH_OK) {
+        w->shadow->next += sizeof(caller);
+        return CH_OK;
+    }
+    if (status == CH_END)
+        return CH_END;
+    w->shadow = NULL; // it is no shadow stack, or cannot be read
+    return walk_to_caller(w);
+}
+
 static enum unwind_end end_reason(enum ch_status status)
 {
     switch (status) {
@@ -602,7 +773,8 @@ static enum unwind_end walk_out(struct walk *w, size_t room, unwind_frames_fn *v
         count = repeat_steps(w, frames, room < left ? room : left);
         if (count != 0)
             continue;
-        enum ch_status status = walk_to_caller(w);
+        enum ch_status status =
+            w->shadow != NULL ? walk_by_shadow(w) : walk_to_caller(w);
         if (status != CH_OK)
             return end_reason(status);
         if (left == 0)
@@ -626,6 +798,7 @@ static enum unwind_end walk_from(struct unwind_space *space,
         .how = how,
         .frame = frame_of(UNWIND_KIND_PC, UNWIND_TRUST_CONTEXT),
         .first = true,
+        .shadow = space->shadow,
         .scan_words = SCAN_WALK_WORDS,
     };
     unwind_begin_at(&w, registers);
@@ -681,7 +854,8 @@ enum ch_status unwind_find_cfa(struct unwind_space *space,
 
 const char *unwind_trust_name(enum unwind_trust trust)
 {
-    static const char *const names[] = { "context", "sframe", "cfi", "fp", "scan" };
+    static const char *const names[] = { "context", "sframe", "cfi",
+                                         "fp",      "scan",   "shadow-stack" };
     return names[trust];
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/memory_reader.h"
 #include "base/settings/settings.h"
+#include "unwind/shadow_stack.h"
 #include "unwind/unwind_arch.h"
 #include "unwind/unwind_state.h"
 #include "unwind/unwind_types.h"
@@ -49,6 +50,11 @@ void unwind_space_set_sections(struct unwind_space *space, unwind_sections_fn *f
 // no image: for a runtime that describes the code that it compiled itself.
 void unwind_space_set_leave(struct unwind_space *space, unwind_leave_fn *leave,
                             void *context);
+
+// unwind_space_set_shadow sets the shadow stack of the thread that is walked next,
+// which then decides what its return addresses are; the walk moves it. NULL: there is
+// none.
+void unwind_space_set_shadow(struct unwind_space *space, struct shadow_stack *shadow);
 
 // UNWIND_MAX_FRAMES ends a walk that has no limit of its own.
 enum { UNWIND_MAX_FRAMES = 1 << 20 };

@@ -33,6 +33,7 @@ enum unwind_trust {
     UNWIND_TRUST_CFI,
     UNWIND_TRUST_FP,
     UNWIND_TRUST_SCAN,
+    UNWIND_TRUST_SHADOW, // the processor's own copy of the return address
 };
 
 enum unwind_kind {

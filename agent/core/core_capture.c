@@ -258,7 +258,8 @@ static enum ch_status list_core_threads(struct core_capture *all)
                                            .flags = from->flags,
                                            .vectors = from->vectors,
                                            .call = from->call,
-                                           .thread_pointer = from->thread_pointer };
+                                           .thread_pointer = from->thread_pointer,
+                                           .shadow_stack = from->shadow_stack };
         copy_registers(from, &thread->registers);
     }
     return CH_OK;
@@ -300,7 +301,6 @@ static void find_core_words(struct core_capture *all)
     crash->get_globals = core_sections_symbol(&all->images, "__cxa_get_globals");
 }
 
-// set_core_crash takes the first thread and its signal as the crash. A core made of a
 // note_tag_fault reads the tag of the memory that a pointer with another tag led to. Of
 // such a fault, a core has the pointer's tag in the address.
 static void note_tag_fault(const struct core_file *core, struct target_crash *crash)
@@ -315,6 +315,7 @@ static void note_tag_fault(const struct core_file *core, struct target_crash *cr
     crash->has_memory_tag = core_file_tag(core, address, &crash->memory_tag) == CH_OK;
 }
 
+// set_core_crash takes the first thread and its signal as the crash. A core made of a
 // running process has no signal, and thus no crash.
 static void set_core_crash(struct core_capture *all, const struct stat *info)
 {
@@ -329,6 +330,7 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         .tid = (pid_t)thread->tid,
         .flags = thread->flags,
         .thread_pointer = thread->thread_pointer,
+        .shadow_stack = thread->shadow_stack,
         .vectors_of = thread->vectors,
         .signal_only = !core->has_signal,
         .realtime_ns = (uint64_t)info->st_mtim.tv_sec * UINT64_C(1000000000) +
@@ -339,9 +341,9 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         fill_siginfo(&core->signal, &crash->info);
     else
         crash->info.si_signo = thread->signal;
+    note_tag_fault(core, crash);
     // The kernel dumps core for these signals only; gcore also notes the signal that
     // stopped the process.
-    note_tag_fault(core, crash);
     if (!signal_in(SIGNALS_CRASH, crash->info.si_signo))
         return;
     all->capture.crash = crash;

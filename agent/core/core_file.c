@@ -221,8 +221,8 @@ static enum ch_status add_core_thread(struct core_file *core,
 }
 
 // keep_note records a note. Of notes that may occur only once, the first counts. A
-// signal, vectors or storage note belongs to the thread before it, and the first thread
-// is the one that crashed.
+// signal, vectors, storage or shadow note belongs to the thread before it, and the
+// first thread is the one that crashed.
 static enum ch_status keep_note(struct core_file *core, const struct core_note *note)
 {
     switch (note->kind) {
@@ -235,6 +235,10 @@ static enum ch_status keep_note(struct core_file *core, const struct core_note *
     case CORE_NOTE_STORAGE:
         if (core->thread_count != 0)
             core->threads[core->thread_count - 1].thread_pointer = note->thread_pointer;
+        return CH_OK;
+    case CORE_NOTE_SHADOW:
+        if (core->thread_count != 0)
+            core->threads[core->thread_count - 1].shadow_stack = note->shadow_stack;
         return CH_OK;
     case CORE_NOTE_PROCESS:
         if (!core->has_process)
@@ -319,11 +323,11 @@ enum ch_status core_file_open(struct core_file *core, int fd)
 void core_file_close(struct core_file *core)
 {
     free(core->segments);
+    free(core->tags);
     free(core->threads);
     text_deinit(&core->notes);
     *core = (struct core_file){ .fd = -1 };
 }
-    free(core->tags);
 
 enum ch_status core_file_auxv(const struct core_file *core, uint64_t type,
                               uint64_t *out)
@@ -349,10 +353,6 @@ const struct core_segment *core_file_segment(const struct core_file *core,
     return &core->segments[after - 1];
 }
 
-size_t core_file_read(const struct core_file *core, struct file_blocks *cache,
-                      uint64_t address, void *to, size_t length)
-{
-    const struct core_segment *segment = core_file_segment(core, address);
 enum ch_status core_file_tag(const struct core_file *core, uint64_t address,
                              uint8_t *out)
 {
@@ -372,6 +372,10 @@ enum ch_status core_file_tag(const struct core_file *core, uint64_t address,
     return CH_ERR_NOT_FOUND;
 }
 
+size_t core_file_read(const struct core_file *core, struct file_blocks *cache,
+                      uint64_t address, void *to, size_t length)
+{
+    const struct core_segment *segment = core_file_segment(core, address);
     if (segment == NULL || address - segment->start >= segment->size)
         return 0;
     uint64_t skip = address - segment->start;

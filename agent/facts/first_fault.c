@@ -147,6 +147,7 @@ static void note_fault(struct fault_search *search, const struct unwind_state *s
     uint64_t context = find_context(search, pc, state->registers.value[arch->sp]);
     if (context != 0)
         note_context(search, context, &state->registers, pc);
+    search->first.handlers += search->found;
 }
 
 // note_left_context takes the fault whose handler has returned after it raised the

@@ -23,6 +23,9 @@ enum {
     ERESTART_RESTARTBLOCK = 516,
 };
 
+// Register sets that glibc's <elf.h> may not name yet (include/uapi/linux/elf.h).
+enum { REGSET_X86_SHSTK = 0x204, REGSET_ARM_GCS = 0x410 };
+
 // answers_eintr returns true if the call fails with EINTR after a stop without having
 // had an effect, so that repeating it gives what would have happened without us.
 static bool answers_eintr(int64_t number)
@@ -57,6 +60,26 @@ static bool answers_eintr(int64_t number)
     default:
         return false;
     }
+}
+
+// read_shadow_stack reads the pointer of the thread's shadow stack, the last of count
+// words. Kernels that have no such registers are asked once.
+static void read_shadow_stack(struct stopped_thread *thread, int type, size_t count)
+{
+    enum { WORDS_MAX = 3, ENABLED = 1 };
+    static bool unknown;
+    uint64_t words[WORDS_MAX] = { ENABLED };
+    struct iovec vector = { .iov_base = words, .iov_len = count * sizeof(words[0]) };
+    if (unknown)
+        return;
+    if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)(intptr_t)type, &vector) != 0) {
+        unknown = errno == EINVAL;
+        return;
+    }
+    // GCS has the features that are enabled and locked before the pointer.
+    if (vector.iov_len == count * sizeof(words[0]) &&
+        (count == 1 || (words[0] & ENABLED) != 0))
+        thread->shadow_stack = words[count - 1];
 }
 
 // note_thread_call records whether the thread sleeps in a system call, and whether we
@@ -128,6 +151,7 @@ bool stop_registers_read(struct stopped_thread *thread)
                                      r.r14, r.r15, r.rip } };
     thread->flags = r.eflags;
     thread->thread_pointer = r.fs_base;
+    read_shadow_stack(thread, REGSET_X86_SHSTK, 1);
     note_thread_call(thread, (int64_t)r.orig_rax, (int64_t)r.rax);
     return true;
 }
@@ -293,6 +317,7 @@ bool stop_registers_read(struct stopped_thread *thread)
     thread->flags = r.pstate;
     ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_SYSTEM_CALL, &call);
     ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_ARM_TLS, &pointer);
+    read_shadow_stack(thread, REGSET_ARM_GCS, 3);
     note_thread_call(thread, number, (int64_t)r.regs[0]);
     if (number < 0) {
         note_rewound_call(thread);

@@ -392,6 +392,7 @@ static enum unwind_end unwind_goroutine(struct raw_threads *t)
     struct capture *capture = t->capture;
     struct unwind_registers registers = { 0 };
     const struct target_mapping *stack = images_mapping(&capture->images, t->change.sp);
+    unwind_space_set_shadow(t->space, NULL);
     registers.value[UNWIND_PC] = t->change.pc;
     registers.value[UNWIND_SP] = t->change.sp;
     registers.value[UNWIND_FP] = t->change.fp;
@@ -461,6 +462,43 @@ static bool read_origin(struct raw_threads *t, struct goroutine *out)
 {
     return t->goroutine != 0 && open_goroutines(t) == CH_OK &&
            goroutines_read_origin(&t->goroutines, t->goroutine, out);
+}
+
+// find_shadow_stack finds the shadow stack of the thread that is walked next, if it has
+// one that can be read.
+static void find_shadow_stack(struct raw_threads *t,
+                              const struct stopped_thread *thread,
+                              const struct target_crash *crash)
+{
+    const struct capture *capture = t->capture;
+    uint64_t word;
+    uint64_t next = crash != NULL ? crash->shadow_stack : thread->shadow_stack;
+    const struct target_mapping *mapping = images_mapping(&capture->images, next);
+    t->shadow = (struct shadow_stack){ 0 };
+    unwind_space_set_shadow(t->space, NULL);
+    if (next == 0 || mapping == NULL || capture->narrow)
+        return;
+    t->shadow.next = next;
+    t->shadow.end = mapping->end;
+    for (unsigned i = 0; crash != NULL && i < crash->handlers; i++)
+        if (!shadow_stack_leave_handler(&t->shadow, capture->arch, &capture->reader))
+            return;
+    if (shadow_stack_read(&t->shadow, capture->arch, &capture->reader, &word) == CH_OK)
+        unwind_space_set_shadow(t->space, &t->shadow);
+}
+
+// write_difference writes which return address the program has overwritten.
+static void write_difference(struct json_writer *w,
+                             const struct shadow_difference *difference)
+{
+    if (difference->address == 0)
+        return;
+    json_write_key(w, "overwritten");
+    json_write_object(w);
+    raw_write_address(w, "address", difference->address);
+    raw_write_address(w, "expected", difference->expected);
+    raw_write_address(w, "found", difference->found);
+    json_write_end(w, '}');
 }
 
 // unwind_thread walks one stack into t->backtrace.
@@ -626,7 +664,9 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
     if (readable) {
         write_raw_registers(w, t->capture, registers,
                             crashed ? crash->flags : thread->flags);
+        find_shadow_stack(t, thread, crashed ? crash : NULL);
         end = unwind_thread(t, registers, pointer);
+        write_difference(w, &t->shadow.difference);
         uint64_t begin = capture_clock_us();
         (void)!read_origin(t, &origin);
         held_stack_add(t->capture, &t->pointers, thread, registers, &t->backtrace,

@@ -55,8 +55,9 @@ struct raw_threads {
     unsigned not_go;         // threads so far that run no goroutine
     uint64_t go_pc;          // an address in the program in Go; 0: there is none
     uint64_t goroutine;      // that the walked thread runs; 0: none
-    bool created;            // the last frame of the backtrace created it
-    bool opened;             // goroutines was opened, with this status
+    struct shadow_stack shadow; // of the walked thread
+    bool created;               // the last frame of the backtrace created it
+    bool opened;                // goroutines was opened, with this status
     enum ch_status opened_status;
     struct goroutines goroutines;
     struct otel_context otel;

@@ -83,6 +83,7 @@ void trace_fill_request(struct agent_request *out, pid_t process,
                    .flags = thread->flags,
                    .fault_trap = target_crash_guess_trap(info),
                    .thread_pointer = thread->thread_pointer,
+                   .shadow_stack = thread->shadow_stack,
                    .narrow = thread->narrow,
                    .dies = true },
     };

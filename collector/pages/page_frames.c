@@ -40,6 +40,7 @@ static const struct {
 } trusts[] = {
     { "sframe", "by the image's SFrame section", false },
     { "cfi", "by the image's DWARF call frame information", false },
+    { "shadow-stack", "on the processor's shadow stack: the stack differs", false },
     { "fp", "by frame pointers: right where the code keeps them", true },
     { "scan", "by looking for return addresses: may be left over from before", true },
 };

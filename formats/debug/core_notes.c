@@ -14,7 +14,10 @@ enum {
     NT_AUXV = 6,
     NT_FILE = 0x46494c45,
     NT_SIGINFO = 0x53494749,
-    NT_ARM_TLS = 0x401, // of notes named LINUX
+    // Of notes named LINUX:
+    NT_X86_SHSTK = 0x204,
+    NT_ARM_TLS = 0x401,
+    NT_ARM_GCS = 0x410,
 };
 
 enum {
@@ -168,15 +171,36 @@ static enum ch_status notes_read_storage(struct cursor *c, uint16_t machine,
     return CH_OK;
 }
 
+// notes_read_shadow reads the pointer of the shadow stack; on aarch64 it is the third
+// word, after which features are enabled and locked.
+static enum ch_status notes_read_shadow(struct cursor *c, uint32_t type,
+                                        uint16_t machine, struct core_note *out)
+{
+    enum { ENABLED = 1 };
+    out->kind = CORE_NOTE_OTHER;
+    if (machine != (type == NT_ARM_GCS ? ELF_AARCH64 : ELF_X86_64))
+        return CH_OK;
+    bool enabled = type == NT_X86_SHSTK || (cursor_u64(c) & ENABLED) != 0;
+    if (type == NT_ARM_GCS)
+        cursor_skip(c, sizeof(uint64_t));
+    uint64_t pointer = cursor_u64(c);
+    if (!cursor_ok(c))
+        return CH_ERR_MALFORMED;
+    out->kind = CORE_NOTE_SHADOW;
+    out->shadow_stack = enabled ? pointer : 0;
+    return CH_OK;
+}
+
 // core_note_type is the note's type; 0: not one of the kernel's. The sets of registers
 // that a processor has of its own are LINUX's.
 static uint32_t core_note_type(const struct elf_note *note)
 {
-    if (note->name_size == 5 && memcmp(note->name, "CORE", 5) == 0)
-        return note->type != NT_ARM_TLS ? note->type : 0;
-    bool storage = note->type == NT_ARM_TLS && note->name_size == 6 &&
-                   memcmp(note->name, "LINUX", 6) == 0;
-    return storage ? NT_ARM_TLS : 0;
+    bool processors = note->type == NT_X86_SHSTK || note->type == NT_ARM_TLS ||
+                      note->type == NT_ARM_GCS;
+    const char *name = processors ? "LINUX" : "CORE";
+    bool named = note->name_size == strlen(name) + 1 &&
+                 memcmp(note->name, name, note->name_size) == 0;
+    return named ? note->type : 0;
 }
 
 enum ch_status core_notes_next(struct cursor *notes, uint16_t machine,
@@ -198,6 +222,9 @@ enum ch_status core_notes_next(struct cursor *notes, uint16_t machine,
         return notes_read_vectors(&c, machine, out);
     case NT_ARM_TLS:
         return notes_read_storage(&c, machine, out);
+    case NT_X86_SHSTK:
+    case NT_ARM_GCS:
+        return notes_read_shadow(&c, note.type, machine, out);
     case NT_PRPSINFO:
         return read_process(&c, out);
     case NT_SIGINFO:

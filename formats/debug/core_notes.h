@@ -23,6 +23,7 @@ enum core_note_kind {
     CORE_NOTE_THREAD,  // NT_PRSTATUS
     CORE_NOTE_VECTORS, // NT_PRFPREG
     CORE_NOTE_STORAGE, // NT_ARM_TLS of aarch64
+    CORE_NOTE_SHADOW,  // NT_X86_SHSTK, NT_ARM_GCS
     CORE_NOTE_PROCESS, // NT_PRPSINFO
     CORE_NOTE_SIGNAL,  // NT_SIGINFO
     CORE_NOTE_AUXV,    // NT_AUXV
@@ -41,6 +42,7 @@ struct core_thread {
     uint64_t flags;          // eflags, pstate
     uint64_t thread_pointer; // the base of fs; of a later note; 0: not known
     const uint8_t *vectors;  // CORE_VECTORS_BYTES of a later note; NULL: none
+    uint64_t shadow_stack;   // its pointer, of a later note; 0: none
     int64_t call; // x86-64: the system call it is in; negative: none, or not known
 };
 
@@ -90,6 +92,7 @@ struct core_note {
         struct core_thread thread;
         const uint8_t *vectors;  // of the thread before, in the notes' own bytes
         uint64_t thread_pointer; // of the thread before
+        uint64_t shadow_stack;   // of the thread before; 0: it has none
         struct core_process process;
         struct core_signal signal;
         struct cursor auxv; // for core_auxv_next

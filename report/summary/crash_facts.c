@@ -327,3 +327,16 @@ void crash_chunk_append(const struct crash_chunk *chunk, struct text *out)
     append_variable_name(out, chunk->before_text);
     text_append_string(out, "\"");
 }
+
+void crash_return_append(const struct crash_return *overwritten, struct text *out)
+{
+    if (overwritten->function != NULL) {
+        text_append_string(out, "the return address of ");
+        append_variable_name(out, overwritten->function);
+        text_append_string(out, " was ");
+    } else {
+        text_append_string(out, "a return address was ");
+    }
+    text_appendf(out, "0x%" PRIx64 ", found 0x%" PRIx64, overwritten->expected,
+                 overwritten->found);
+}

@@ -82,6 +82,18 @@ struct crash_nearest {
 // bytes)".
 void crash_nearest_append(const struct crash_nearest *nearest, struct text *out);
 
+// A crash_return is a return address that was overwritten: it differs from the copy on
+// the processor's shadow stack (threads[].overwritten).
+struct crash_return {
+    const char *function; // that would have returned; NULL: not known
+    uint64_t expected;    // 0: none is known to be overwritten
+    uint64_t found;
+};
+
+// crash_return_append appends the clause: "the return address of parse was 0x401136,
+// found 0x4141414141414141".
+void crash_return_append(const struct crash_return *overwritten, struct text *out);
+
 enum crash_access {
     CRASH_ACCESS_UNKNOWN,
     CRASH_ACCESS_READ,
@@ -185,6 +197,7 @@ struct crash_facts {
     int32_t pid;
     int32_t system_call;          // SIGSYS: the number that was refused
     uint32_t system_call_machine; // its architecture (system_call_name.h)
+    int memory_tag;               // of a fault of kind memory-tag; negative: not known
     uint32_t protection_key;      // of a fault of kind protection-key
     struct crash_place address_place;
     struct crash_place pc_place;
@@ -197,13 +210,13 @@ struct crash_facts {
     const char *message; // last message of a library before it aborted; NULL: none
     const char *exception_type; // of the C++ exception that nobody caught; NULL: none
     const char *exception_what; // its text; NULL: not known
-    int memory_tag;               // of a fault of kind memory-tag; negative: not known
     const char *thrown_in;      // the function that threw it; NULL: not known
     const char *raised_in;      // the function that panicked or checked; NULL: none
     struct crash_origin origin; // of the bad value
     struct crash_variable variable; // that held the bad value
     struct crash_nearest nearest;   // to the address
-    const char *reason;             // why a runtime gave up; NULL: not known
+    struct crash_return overwritten;
+    const char *reason; // why a runtime gave up; NULL: not known
     struct crash_check check;
     const char *worded; // how version 1 began the sentence; NULL: facts tell
 };

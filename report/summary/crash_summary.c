@@ -591,13 +591,6 @@ static void summarize_control_protection(const struct crash_facts *f,
                                          enum crash_kind kind, struct text *out)
 {
     (void)kind;
-    text_appendf(out,
-                 "Control protection fault at 0x%" PRIx64
-                 ", as of a return to an address that is not the shadow stack's",
-                 f->pc);
-}
-
-static void append_signal(const struct crash_facts *f, struct text *out)
     if (is_check_by(f, "bti")) {
         text_appendf(out, "Branch to 0x%" PRIx64 ", which is no landing pad (BTI)",
                      f->pc);
@@ -610,6 +603,13 @@ static void append_signal(const struct crash_facts *f, struct text *out)
             f->pc);
         return;
     }
+    text_appendf(out,
+                 "Control protection fault at 0x%" PRIx64
+                 ", as of a return to an address that is not the shadow stack's",
+                 f->pc);
+}
+
+static void append_signal(const struct crash_facts *f, struct text *out)
 {
     size_t begin = out->size;
     text_appendf(out, "%s at 0x%" PRIx64, signal_description(f->signal), f->pc);
@@ -781,6 +781,10 @@ void crash_summary(const struct crash_facts *f, struct text *out)
     if (f->nearest.object != NULL) {
         text_append_string(out, "; this is ");
         crash_nearest_append(&f->nearest, out);
+    }
+    if (f->overwritten.expected != 0) {
+        text_append_string(out, "; ");
+        crash_return_append(&f->overwritten, out);
     }
     append_origin(f, out);
     summary_append_function(out, f->rethrown ? "rethrown in" : "thrown in",

@@ -286,6 +286,25 @@ static void read_nearest(const json_t *crash, struct crash_nearest *out)
     };
 }
 
+static void read_overwritten(const json_t *thread, struct crash_return *out)
+{
+    const json_t *overwritten = json_object_get(thread, "overwritten");
+    const json_t *frames = report_frames(thread);
+    const char *address = report_string(overwritten, "address");
+    if (address == NULL)
+        return;
+    out->expected = read_address(overwritten, "expected");
+    out->found = read_address(overwritten, "found");
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        const char *at = report_string(frame, "address");
+        if (at == NULL || strcmp(at, address) != 0 || report_flag(frame, "inline"))
+            continue;
+        out->function = report_string(frame, "function");
+        return;
+    }
+}
+
 static void read_variable(const json_t *crash, struct crash_variable *out)
 {
     const json_t *variable = json_object_get(crash, "variable");
@@ -363,6 +382,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
         .address = read_address(crash, "address"),
         .pc = read_pc(crash, thread),
         .access = read_access(access),
+        .memory_tag = (int)report_integer(crash, "memory_tag", -1),
         .protection_key = (uint32_t)read_int32(crash, "protection_key"),
         // The instruction may have told the rest (symbolizer/diagnosis/).
         .signal_only = report_flag(crash, "signal_only") &&
@@ -382,7 +402,7 @@ static void crash_words_facts(const json_t *report, struct crash_facts *out)
     crash_words_heap(crash, &out->heap);
     read_variable(crash, &out->variable);
     read_nearest(crash, &out->nearest);
-        .memory_tag = (int)report_integer(crash, "memory_tag", -1),
+    read_overwritten(thread, &out->overwritten);
     read_damaged_chunk(crash, &out->chunk);
     read_crash_origin(crash, &out->origin);
 }

@@ -123,6 +123,44 @@ core_notes_have_the_thread_pointer_of_aarch64_in_a_note_of_its_own(void **state)
     assert_int_equal(other.kind, CORE_NOTE_OTHER);
 }
 
+static void core_notes_have_the_pointer_of_the_shadow_stack(void **state)
+{
+    (void)state;
+    enum { X86_SHSTK = 0x204, ARM_GCS = 0x410 };
+    static const uint64_t enabled[] = { 1, 0, 0x7ffff7a00ff0 };
+    static const uint64_t disabled[] = { 0, 0, 0x7ffff7a00ff0 };
+    static const struct {
+        uint16_t machine;
+        uint32_t type;
+        const void *bytes;
+        size_t size;
+        enum ch_status status;
+        enum core_note_kind kind;
+        uint64_t pointer;
+    } cases[] = {
+        { ELF_X86_64, X86_SHSTK, &enabled[2], 8, CH_OK, CORE_NOTE_SHADOW,
+          0x7ffff7a00ff0 },
+        { ELF_AARCH64, ARM_GCS, enabled, 24, CH_OK, CORE_NOTE_SHADOW, 0x7ffff7a00ff0 },
+        { ELF_AARCH64, ARM_GCS, disabled, 24, CH_OK, CORE_NOTE_SHADOW, 0 },
+        { ELF_AARCH64, ARM_GCS, enabled, 16, CH_ERR_MALFORMED, CORE_NOTE_OTHER, 0 },
+        { ELF_AARCH64, X86_SHSTK, &enabled[2], 8, CH_OK, CORE_NOTE_OTHER, 0 },
+        { ELF_X86_64, ARM_GCS, enabled, 24, CH_OK, CORE_NOTE_OTHER, 0 },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct core_builder b = { .machine = cases[i].machine };
+        struct core_note note = { .kind = CORE_NOTE_OTHER };
+        core_builder_named_note(&b, "LINUX", cases[i].type, cases[i].bytes,
+                                cases[i].size);
+        struct cursor notes = notes_of(&b);
+        enum ch_status status = core_notes_next(&notes, cases[i].machine, &note);
+        core_builder_deinit(&b);
+        assert_int_equal(status, cases[i].status);
+        assert_int_equal(note.kind, cases[i].kind);
+        if (note.kind == CORE_NOTE_SHADOW)
+            assert_int_equal(note.shadow_stack, cases[i].pointer);
+    }
+}
+
 static void core_notes_tell_a_fault_from_a_signal_that_was_sent(void **state)
 {
     (void)state;
@@ -254,6 +292,7 @@ int main(void)
         cmocka_unit_test(core_notes_read_aarch64_registers_as_they_stand),
         cmocka_unit_test(
             core_notes_have_the_thread_pointer_of_aarch64_in_a_note_of_its_own),
+        cmocka_unit_test(core_notes_have_the_pointer_of_the_shadow_stack),
         cmocka_unit_test(core_notes_tell_a_fault_from_a_signal_that_was_sent),
         cmocka_unit_test(core_notes_list_mapped_files_with_offsets_in_bytes),
         cmocka_unit_test(core_notes_do_not_believe_a_count_of_files),

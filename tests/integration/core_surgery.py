@@ -49,17 +49,42 @@ class Core:
                 struct.pack_into("<Q", self.bytes, self.table + index * HEADER.size + 32, 0)
         return self
 
-    def add_note(self, kind, description):
-        """Appends a note of the last thread."""
-        for index, _, offset, _, size, _ in self.segments(PT_NOTE):
-            notes = bytes(self.bytes[offset:offset + size])
-            notes += struct.pack("<III8s", 5, len(description), kind, b"CORE") + description
-            self.bytes += bytes(-len(self.bytes) % 8)
-            header = self.table + index * HEADER.size
-            struct.pack_into("<Q", self.bytes, header + 8, len(self.bytes))
-            struct.pack_into("<Q", self.bytes, header + 32, len(notes))
-            self.bytes += notes
+    def read(self, vaddr, size):
+        """Bytes of memory."""
+        for _, _, offset, start, stored, _ in self.segments(PT_LOAD):
+            if start <= vaddr and vaddr + size <= start + stored:
+                return bytes(self.bytes[offset + vaddr - start:][:size])
+        raise KeyError(hex(vaddr))
+
+    def add_note(self, kind, description, name=b"LINUX", threads=1):
+        """Gives the first threads another note after their registers."""
+        index, flags, offset, _, size, _ = next(self.segments(PT_NOTE))
+        added = struct.pack("<III8s", len(name) + 1, len(description), kind, name) + description
+        notes = b""
+        starts = [at for at, _ in self.notes()] + [offset + size]
+        for number, (at, of) in enumerate(self.notes()):
+            notes += self.bytes[at:starts[number + 1]]
+            if of == NT_PRSTATUS and threads > 0:
+                notes += added
+                threads -= 1
+        self._replace(index, PT_NOTE, flags, 0, notes)
         return self
+
+    def add_segment(self, vaddr, contents, kind=PT_LOAD, size=None):
+        """Adds memory that can be read, or what else is of `size` bytes of memory there."""
+        headers = self.bytes[self.table:self.table + self.count * HEADER.size]
+        self.table = len(self.bytes)
+        self.bytes += headers + bytes(HEADER.size)
+        self.count += 1
+        struct.pack_into("<Q", self.bytes, 32, self.table)
+        struct.pack_into("<H", self.bytes, 56, self.count)
+        self._replace(self.count - 1, kind, 4, vaddr, contents, size)
+        return self
+
+    def _replace(self, index, kind, flags, vaddr, contents, size=None):
+        HEADER.pack_into(self.bytes, self.table + index * HEADER.size, kind, flags,
+                         len(self.bytes), vaddr, 0, len(contents), size or len(contents), 1)
+        self.bytes += contents
 
     def write(self, path):
         with open(path, "wb") as file:

@@ -103,6 +103,16 @@ static void what_the_hardware_checks_has_kinds_of_its_own(void **state)
     expect(&f, "control-protection",
            "Control protection fault at 0x401136, as of a return to an address that is "
            "not the shadow stack's");
+    f.overwritten = (struct crash_return){ "parse", 0x401150, 0x4141414141414141 };
+    expect(&f, "control-protection",
+           "Control protection fault at 0x401136, as of a return to an address that is "
+           "not the shadow stack's; the return address of parse was 0x401150, found "
+           "0x4141414141414141");
+    f.overwritten.function = NULL;
+    expect(&f, "control-protection",
+           "Control protection fault at 0x401136, as of a return to an address that is "
+           "not the shadow stack's; a return address was 0x401150, found "
+           "0x4141414141414141");
     f.signal_only = true; // the code says nothing then
     assert_int_equal(crash_kind(&f), CRASH_KIND_UNKNOWN);
 }

@@ -33,6 +33,7 @@ struct target {
     struct memory_reader reader;
     struct unwind_image image;
     struct unwind_registers registers;
+    struct shadow_stack *shadow; // NULL: the thread has none
     uint64_t frames[256];
     enum unwind_trust trust[256];
     enum unwind_kind kinds[256];
@@ -121,6 +122,7 @@ static inline enum unwind_end target_walk_image_of(struct target *t,
     if (unwind_space_create(arch, &t->reader, &t->image, 1, &space) != CH_OK)
         return UNWIND_END_LIMIT;
     unwind_space_set_code(space, target_is_code, NULL);
+    unwind_space_set_shadow(space, t->shadow);
     enum unwind_end end = unwind_walk(space, &t->registers, how, target_visit, t);
     unwind_space_destroy(space);
     return end;

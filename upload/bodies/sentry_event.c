@@ -139,7 +139,9 @@ static void set_copy(json_t *to, const char *key, json_t *value)
 static const char *trust_of(const json_t *frame)
 {
     const char *trust = report_string(frame, "trust");
-    return trust != NULL && strcmp(trust, "sframe") == 0 ? "cfi" : trust;
+    bool certain = trust != NULL &&
+                   (strcmp(trust, "sframe") == 0 || strcmp(trust, "shadow-stack") == 0);
+    return certain ? "cfi" : trust;
 }
 
 // sentry_variable is the value of a variable, or text where more is to be said of it
