@@ -135,7 +135,7 @@ static void save(int number, siginfo_t *info, void *context)
 
 def add_vectors(path):
     """Adds the note to a core that kernels of AArch64 write."""
-    core = core_surgery.Core(path)
+    core = Core(path)
     at = bytes(core.bytes).index(b"the vectors are:") + 16
     core.add_note(NT_PRFPREG, bytes(core.bytes[at:at + 528]), b"CORE").write(path)
 
