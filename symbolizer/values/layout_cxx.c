@@ -202,8 +202,10 @@ static bool cxx_tree_next(struct tree *tree, uint64_t *node)
         for (at = to; cxx_tree_link(tree, at, TREE_LEFT, &to); at = to)
             continue;
         *node = at;
-        return out->damage == NULL;
+        return out->damage == NULL && !out->missing;
     }
+    if (out->missing)
+        return false; // there may be nodes to the right
     for (int i = 0; i < TREE_DEPTH && out->damage == NULL; i++) {
         uint64_t parent;
         uint64_t right;
