@@ -12,20 +12,27 @@ static size_t read_some(const struct memory_reader *reader, uint64_t address, vo
     return count <= length ? count : 0;
 }
 
+size_t memory_read_part(const struct memory_reader *reader, uint64_t address, void *to,
+                        size_t length)
+{
+    uint8_t *bytes = to;
+    size_t done = 0;
+    while (done < length) {
+        size_t count = read_some(reader, address + done, bytes + done, length - done);
+        if (count == 0)
+            break;
+        done += count;
+    }
+    return done;
+}
+
 enum ch_status memory_read(const struct memory_reader *reader, uint64_t address,
                            void *to, size_t length)
 {
     if (length != 0 && address + (length - 1) < address)
         return CH_ERR_FAULT;
-
-    uint8_t *bytes = to;
-    for (size_t done = 0; done < length;) {
-        size_t count = read_some(reader, address + done, bytes + done, length - done);
-        if (count == 0)
-            return CH_ERR_FAULT;
-        done += count;
-    }
-    return CH_OK;
+    return memory_read_part(reader, address, to, length) == length ? CH_OK
+                                                                   : CH_ERR_FAULT;
 }
 
 // read_narrow_word reads a little-endian word of 4 bytes.

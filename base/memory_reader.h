@@ -45,6 +45,11 @@ struct memory_reader {
 CH_CHECKED enum ch_status memory_read(const struct memory_reader *reader,
                                       uint64_t address, void *to, size_t length);
 
+// memory_read_part fills as much of length bytes as can be read before a hole, and
+// returns how many these are. One call of the source may stop at the end of a page.
+size_t memory_read_part(const struct memory_reader *reader, uint64_t address, void *to,
+                        size_t length);
+
 // memory_fetch announces places that will be read soon to the source.
 static inline void memory_fetch(const struct memory_reader *reader,
                                 const uint64_t *addresses, size_t count)

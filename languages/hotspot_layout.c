@@ -112,15 +112,8 @@ static void hotspot_read_batch(const struct memory_reader *reader,
 {
     uint64_t begin = table->begin + first * table->stride;
     size_t size = (size_t)(BATCH_BYTES / table->stride * table->stride);
-    size_t done = 0;
-    while (done < size) {
-        size_t count =
-            reader->read(reader->source, begin + done, out->bytes + done, size - done);
-        if (count == 0 || count > size - done)
-            break;
-        done += count;
-    }
-    out->count = done / (size_t)table->stride;
+    size_t got = memory_read_part(reader, begin, out->bytes, size);
+    out->count = got / (size_t)table->stride;
 }
 
 static struct hotspot_entry hotspot_entry_of(const struct hotspot_batch *batch,

@@ -211,13 +211,7 @@ static void globals_search_around(struct globals *g, uint64_t pc, uint64_t befor
         return;
     uint64_t from = pc - mapping->start < before ? mapping->start : pc - before;
     uint64_t end = mapping->end - pc < after ? mapping->end : pc + after;
-    size_t size = 0;
-    size_t got;
-    do {
-        got = reader->read(reader->source, from + size, code + size,
-                           (size_t)(end - from) - size);
-        size += got;
-    } while (got != 0 && size < end - from);
+    size_t size = memory_read_part(reader, from, code, (size_t)(end - from));
     if (is_below(g))
         globals_search(g, code, size, from);
     else

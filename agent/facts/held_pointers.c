@@ -170,22 +170,6 @@ static void walk_add(struct held_pointers *pointers, struct held_walk *walk,
     walk->objects[walk->count++] = (struct held_object){ word, root };
 }
 
-// walk_read reads an object as far as it can be read. One call ends with the page, if
-// the next one was not fetched.
-static size_t walk_read(const struct memory_reader *reader, uint64_t address,
-                        uint8_t *to, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        size_t got =
-            reader->read(reader->source, address + done, to + done, size - done);
-        if (got == 0 || got > size - done)
-            break;
-        done += got;
-    }
-    return done;
-}
-
 // walk_copy copies an object, and adds what it points to.
 static void walk_copy(struct held_pointers *pointers, struct held_walk *walk,
                       struct held_object object)
@@ -199,7 +183,7 @@ static void walk_copy(struct held_pointers *pointers, struct held_walk *walk,
     }
     size = size < sizeof(words) ? size : sizeof(words);
     size = size < pointers->left ? size : pointers->left;
-    size_t got = walk_read(reader, object.address, (uint8_t *)words, (size_t)size);
+    size_t got = memory_read_part(reader, object.address, words, (size_t)size);
     if (got == 0)
         return;
     held_file_add_memory(pointers->capture->held, object.address, words, got);

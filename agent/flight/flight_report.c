@@ -37,18 +37,9 @@ static size_t copy_memory(const struct flight_rings *rings, uint64_t address, vo
                           size_t size)
 {
     struct capture *capture = rings->capture;
-    const struct memory_reader *reader = &capture->reader;
-    size_t done = 0;
     if (capture_is_process(capture))
         return target_memory_copy(&capture->memory, address, to, size);
-    while (done < size) {
-        size_t got = reader->read(reader->source, address + done, (uint8_t *)to + done,
-                                  size - done);
-        if (got == 0 || got > size - done)
-            break;
-        done += got;
-    }
-    return done;
+    return memory_read_part(&capture->reader, address, to, size);
 }
 
 // find_state reads the recorder's state at the place that the handler or a note gives.

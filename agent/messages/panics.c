@@ -340,14 +340,7 @@ enum ch_status panic_hook_read(const struct memory_reader *reader,
     uint64_t words[STACK_WORDS];
     struct panic_place place;
     char text[TEXT_BYTES];
-    size_t size = 0;
-    size_t got = 1;
-    // A reader may stop at the end of a page.
-    while (size < sizeof(words) && got != 0) {
-        got = reader->read(reader->source, search->sp + size, (uint8_t *)words + size,
-                           sizeof(words) - size);
-        size += got;
-    }
+    size_t size = memory_read_part(reader, search->sp, words, sizeof(words));
     if (!find_hook_info(reader, search, words, size / sizeof(words[0]), &place, text))
         return CH_ERR_NOT_FOUND;
     (void)snprintf(out, ABORT_MESSAGE_MAX,

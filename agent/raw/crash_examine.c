@@ -587,22 +587,6 @@ static bool is_return(const struct capture *capture, struct crash_examination *c
            taken == crash->facts.pc;
 }
 
-// read_code copies the code at pc, as much as there is; returns how much. A reader may
-// stop at the end of a page, and an instruction may begin right before it.
-static size_t read_code(const struct memory_reader *reader, uint64_t pc,
-                        uint8_t to[static CRASH_INSTRUCTION_BYTES])
-{
-    size_t size = 0;
-    while (size < CRASH_INSTRUCTION_BYTES) {
-        size_t count = reader->read(reader->source, pc + size, to + size,
-                                    CRASH_INSTRUCTION_BYTES - size);
-        if (count == 0 || count > CRASH_INSTRUCTION_BYTES - size)
-            break;
-        size += count;
-    }
-    return size;
-}
-
 // read_crash_code copies the instruction that failed or, where there is none, finds how
 // the processor got there.
 static void read_crash_code(const struct capture *capture,
@@ -618,7 +602,8 @@ static void read_crash_code(const struct capture *capture,
         return; // the decoders take the code for that of a 64-bit program
     out->has_stack_top = memory_read_word(reader, facts->sp, &out->stack_top) == CH_OK;
     if (facts->pc_place.executable)
-        out->instruction_size = read_code(reader, facts->pc, out->instruction);
+        out->instruction_size = memory_read_part(reader, facts->pc, out->instruction,
+                                                 CRASH_INSTRUCTION_BYTES);
     else if (is_return(capture, out)) {
         facts->way = CRASH_WAY_RETURN;
         facts->way_address = facts->pc;

@@ -149,22 +149,6 @@ static void mask_near_secrets(uint8_t *bytes, size_t size, const char *home)
     }
 }
 
-// read_on reads size bytes, or those before the first that cannot be read: a reader may
-// stop at the end of a page.
-static size_t read_on(const struct memory_reader *memory, uint64_t address,
-                      uint8_t *bytes, size_t size)
-{
-    size_t done = 0;
-    while (done < size) {
-        size_t got =
-            memory->read(memory->source, address + done, bytes + done, size - done);
-        if (got == 0 || got > size - done)
-            break;
-        done += got;
-    }
-    return done;
-}
-
 // read_window reads the bytes around address, of which after follow it, and returns how
 // many. Where the part before address is not readable, only that part is lost.
 static size_t read_window(const struct capture *capture, uint64_t address, size_t after,
@@ -173,10 +157,10 @@ static size_t read_window(const struct capture *capture, uint64_t address, size_
     const struct memory_reader *memory = &capture->reader;
     uint64_t page = address & ~UINT64_C(4095);
     uint64_t start = address > BEFORE ? address - BEFORE : 0;
-    size_t size = read_on(memory, start, bytes, BEFORE + after);
+    size_t size = memory_read_part(memory, start, bytes, BEFORE + after);
     if (start + size <= address) {
         start = start < page ? page : address;
-        size = read_on(memory, start, bytes, BEFORE + after);
+        size = memory_read_part(memory, start, bytes, BEFORE + after);
     }
     *out_start = start;
     return size;
@@ -230,7 +214,7 @@ static size_t write_stack_memory(struct json_writer *w, const struct capture *ca
     uint64_t start = sp - (below < TARGET_BELOW_STACK ? below : TARGET_BELOW_STACK);
     if (stack->end - start < limit)
         limit = (size_t)(stack->end - start);
-    size_t size = read_on(&capture->reader, start, bytes, limit);
+    size_t size = memory_read_part(&capture->reader, start, bytes, limit);
     if (size == 0)
         return 0;
     if (capture->settings->sanitize != SETTING_NO)
