@@ -15,12 +15,14 @@ enum crash_own_call {
     CRASH_CALLS_PID = 16,   // getpid
     CRASH_CALLS_MASK = 32,  // rt_sigprocmask
     CRASH_CALLS_START = 64, // those of a start, in addition to the first two
-    CRASH_CALLS_ALL = 127,
+
+    CRASH_FILTER_SETTING = 256, // not a call: how many filters are being set counts so
 };
 
 #pragma GCC visibility push(hidden)
 
-// crash_refused_calls are those that would end the program.
+// crash_refused_calls are those that would end the program, and above them the number
+// of filters that are being set: until it is known what they refuse, all are.
 extern uint32_t crash_refused_calls;
 
 #pragma GCC visibility pop
@@ -28,5 +30,6 @@ extern uint32_t crash_refused_calls;
 // crash_may_call returns true if all of these calls may be made.
 static inline bool crash_may_call(uint32_t calls)
 {
-    return (__atomic_load_n(&crash_refused_calls, __ATOMIC_RELAXED) & calls) == 0;
+    uint32_t refused = __atomic_load_n(&crash_refused_calls, __ATOMIC_RELAXED);
+    return refused < CRASH_FILTER_SETTING && (refused & calls) == 0;
 }

@@ -18,7 +18,7 @@
 // the program's.
 //
 // A child of vfork shares our memory, so its actions go to the kernel alone
-// (is_shared).
+// (actions_are_shared).
 #include "handler/interpose/actions.h"
 
 #include <elf.h>
@@ -231,33 +231,35 @@ static void tell_kernel(int signal, const struct crash_action *theirs)
     (void)kernel_action(signal, &ours, NULL);
 }
 
-// tell_kernel_of_ignored installs our action for each signal that the program ignores
-// and we do not, or has the kernel ignore it.
-static void tell_kernel_of_ignored(bool handles)
+uint64_t actions_leave_to_exec(void)
 {
     const struct sys_action ignore = { .handler = (uintptr_t)SIG_IGN };
-    struct crash_action theirs;
+    uint64_t left = 0;
     for (int signal = 1; signal < SIGNALS_END; signal++) {
+        struct crash_action theirs;
+        struct sys_action now = { 0 };
         if (!is_ours(signal))
             continue;
         crash_action_read(signal, &theirs);
-        if (theirs.handler != (uintptr_t)SIG_IGN || is_left_ignored(signal, &theirs))
-            continue;
-        if (handles)
-            tell_kernel(signal, &theirs);
-        else
-            (void)kernel_action(signal, &ignore, NULL);
+        // A child of vfork may have set an action of its own.
+        if (theirs.handler == (uintptr_t)SIG_IGN && !is_left_ignored(signal, &theirs) &&
+            crash_may_call(CRASH_CALLS_ACTION) && kernel_action(signal, NULL, &now) &&
+            now.handler == (uintptr_t)crash_handle &&
+            kernel_action(signal, &ignore, NULL))
+            left |= UINT64_C(1) << signal;
     }
+    return left;
 }
 
-void actions_leave_to_exec(void)
+void actions_keep(uint64_t left)
 {
-    tell_kernel_of_ignored(false);
-}
-
-void actions_keep(void)
-{
-    tell_kernel_of_ignored(true);
+    for (int signal = 1; signal < SIGNALS_END; signal++) {
+        struct crash_action theirs;
+        if ((left >> signal & 1) == 0)
+            continue;
+        crash_action_read(signal, &theirs);
+        tell_kernel(signal, &theirs);
+    }
 }
 
 // find_restorer has libc set our handler for signal, and takes from the kernel what
@@ -380,10 +382,7 @@ static bool abort_unblocks(void)
            strverscmp(gnu_get_libc_version(), "2.41") < 0;
 }
 
-// is_shared returns true if this is a child that runs in its parent's memory until it
-// executes a program, as vfork's does. The kernel keeps the child's actions apart, and
-// so must we.
-static bool is_shared(void)
+bool actions_are_shared(void)
 {
     if (crash_process == NULL || !crash_may_call(CRASH_CALLS_PID))
         return false;
@@ -412,7 +411,7 @@ static void relay_action(int signal, struct sigaction *action,
     action_from_libc(&theirs, action);
     map_process();
     bool same = memcmp(&theirs, out_before, sizeof(theirs)) == 0;
-    if (!same && is_shared())
+    if (!same && actions_are_shared())
         return;
     if (!same)
         crash_action_exchange(signal, &theirs, out_before);
@@ -502,7 +501,7 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 {
     if (!is_ours(signal))
         return exchange_relayed(signal, action, old);
-    if (action == NULL || !is_shared())
+    if (action == NULL || !actions_are_shared())
         return exchange_ours(signal, action, old);
     struct sigaction wanted = *action;
     if (exchange_ours(signal, NULL, old) != 0)
@@ -526,8 +525,8 @@ void actions_take_back(void)
         return;
     uint32_t other = __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % SIGNALS_END;
     // Another thread's crash may have set the default action, to die by it.
-    if ((!action_is_taken(SIGSEGV) && !action_is_taken((int)other)) || is_shared() ||
-        crash_state.dying != 0)
+    if ((!action_is_taken(SIGSEGV) && !action_is_taken((int)other)) ||
+        actions_are_shared() || crash_state.dying != 0)
         return;
     for (int signal = 1; signal < SIGNALS_END; signal++) {
         if (action_is_taken(signal))

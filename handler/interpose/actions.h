@@ -10,6 +10,8 @@
 // nothing here locks or allocates.
 #pragma once
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 // actions_take installs our action for signal and keeps the one in force as the
 // program's.
@@ -28,10 +30,16 @@ int actions_exchange(int signal, const struct sigaction *action, struct sigactio
 void actions_take_back(void);
 
 // actions_leave_to_exec has the kernel ignore what the program ignores, also signals
-// that we handle all the same, since a program that is executed inherits that.
-// actions_keep undoes it after an exec that has failed.
-void actions_leave_to_exec(void);
-void actions_keep(void);
+// that we handle all the same, since a program that is executed inherits that. It
+// returns which these are, a bit each. actions_keep undoes it after an exec that has
+// failed.
+uint64_t actions_leave_to_exec(void);
+void actions_keep(uint64_t left);
+
+// actions_are_shared returns true in a child that runs in its parent's memory until it
+// executes a program, as vfork's does. The kernel keeps the child's actions apart, and
+// so must we.
+bool actions_are_shared(void);
 
 // actions_await_at_exit has an exit wait, as its last step, while another thread's
 // crash is being reported. What is registered first is called last, so this is called

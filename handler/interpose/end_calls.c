@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,9 +37,9 @@ void end_calls_find(void)
         found_end[i] = next_symbol(end_names[i]);
 }
 
-// await_crash waits for the crash, and gives libc's own function. NULL, with errno set:
-// there is none.
-static void *await_crash(enum end_call call)
+// await_crash waits for the crash, and gives libc's own function, for an exec after the
+// signals in *out_left were left to it. NULL, with errno set: there is none.
+static void *await_crash(enum end_call call, uint64_t *out_left)
 {
     crash_claim_await();
     if (found_end[call] == NULL)
@@ -46,15 +47,15 @@ static void *await_crash(enum end_call call)
     if (found_end[call] == NULL)
         errno = ENOSYS;
     else if (call != QUICK_EXIT)
-        actions_leave_to_exec();
+        *out_left = actions_leave_to_exec();
     return found_end[call];
 }
 
 // has_failed takes back what await_crash did, as no other program was executed.
-static int has_failed(int result)
+static int has_failed(int result, uint64_t left)
 {
     const int error = errno;
-    actions_keep();
+    actions_keep(left);
     errno = error;
     return result;
 }
@@ -63,15 +64,17 @@ static int has_failed(int result)
 // each other: the program may define one of them.
 static int execute_path(enum end_call call, const char *path, char *const argv[])
 {
-    exec_path_fn *next = (exec_path_fn *)await_crash(call);
-    return next != NULL ? has_failed(next(path, argv)) : -1;
+    uint64_t left = 0;
+    exec_path_fn *next = (exec_path_fn *)await_crash(call, &left);
+    return next != NULL ? has_failed(next(path, argv), left) : -1;
 }
 
 static int execute_in(enum end_call call, const char *path, char *const argv[],
                       char *const envp[])
 {
-    exec_environment_fn *next = (exec_environment_fn *)await_crash(call);
-    return next != NULL ? has_failed(next(path, argv, envp)) : -1;
+    uint64_t left = 0;
+    exec_environment_fn *next = (exec_environment_fn *)await_crash(call, &left);
+    return next != NULL ? has_failed(next(path, argv, envp), left) : -1;
 }
 
 CRASHHOOK_API int execve(const char *path, char *const argv[], char *const envp[])
@@ -96,8 +99,9 @@ CRASHHOOK_API int execvpe(const char *file, char *const argv[], char *const envp
 
 CRASHHOOK_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    exec_descriptor_fn *next = (exec_descriptor_fn *)await_crash(FEXECVE);
-    return next != NULL ? has_failed(next(fd, argv, envp)) : -1;
+    uint64_t left = 0;
+    exec_descriptor_fn *next = (exec_descriptor_fn *)await_crash(FEXECVE, &left);
+    return next != NULL ? has_failed(next(fd, argv, envp), left) : -1;
 }
 
 // execveat is not declared by every libc.
@@ -107,8 +111,9 @@ int execveat(int folder, const char *path, char *const argv[], char *const envp[
 CRASHHOOK_API int execveat(int folder, const char *path, char *const argv[],
                            char *const envp[], int flags)
 {
-    exec_at_fn *next = (exec_at_fn *)await_crash(EXECVEAT);
-    return next != NULL ? has_failed(next(folder, path, argv, envp, flags)) : -1;
+    uint64_t left = 0;
+    exec_at_fn *next = (exec_at_fn *)await_crash(EXECVEAT, &left);
+    return next != NULL ? has_failed(next(folder, path, argv, envp, flags), left) : -1;
 }
 
 // execute_list gathers the arguments from first to the NULL that ends them. EXECVE: the
@@ -160,7 +165,7 @@ CRASHHOOK_API int execle(const char *path, const char *first, ...)
 
 CRASHHOOK_API void quick_exit(int status)
 {
-    quick_exit_fn *next = (quick_exit_fn *)await_crash(QUICK_EXIT);
+    quick_exit_fn *next = (quick_exit_fn *)await_crash(QUICK_EXIT, NULL);
     if (next == NULL)
         _exit(status);
     next(status);

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/crash/crash_filter.h"
+#include "handler/interpose/actions.h"
 #include "handler/machine/file_syscalls.h"
 #include "handler/prepare/next_call.h"
 
@@ -29,23 +31,33 @@ static bool is_own_library(const char *word, size_t length, const char *library)
            memcmp(word + folder, name, sizeof(name) - 1) == 0;
 }
 
-// cut_ours takes ours out of the words, in place. It returns what is left of them.
-static size_t cut_ours(char *words, const char *library)
+static size_t word_length(const char *at)
 {
-    char *to = words;
-    for (const char *at = words; *at != 0;) {
-        size_t length = 0;
-        while (at[length] != 0 && at[length] != ' ' && at[length] != ':')
-            length++;
+    size_t length = 0;
+    while (at[length] != 0 && at[length] != ' ' && at[length] != ':')
+        length++;
+    return length;
+}
+
+// cut_ours takes ours out of the words, in place. It writes nothing before the first of
+// ours: the program may have set a constant text. True: nothing is left.
+static bool cut_ours(char *words, const char *library)
+{
+    char *to = NULL;
+    for (char *at = words; *at != 0;) {
+        size_t length = word_length(at);
         size_t whole = length + (at[length] != 0);
-        bool stays = !is_own_library(at, length, library);
-        for (; whole != 0; whole--, at++) {
-            if (stays)
-                *to++ = *at;
+        if (is_own_library(at, length, library)) {
+            to = to != NULL ? to : at;
+        } else if (to != NULL) {
+            memmove(to, at, whole);
+            to += whole;
         }
+        at += whole;
     }
-    *to = 0;
-    return (size_t)(to - words);
+    if (to != NULL)
+        *to = 0;
+    return to == words;
 }
 
 void preload_leave_out(void)
@@ -58,7 +70,7 @@ void preload_leave_out(void)
            strncmp(*entry, preload, sizeof(preload) - 1) != 0)
         entry++;
     if (entry != NULL && *entry != NULL &&
-        cut_ours(*entry + sizeof(preload) - 1, library) == 0) {
+        cut_ours(*entry + sizeof(preload) - 1, library)) {
         for (; *entry != NULL; entry++)
             entry[0] = entry[1];
     }
@@ -67,7 +79,8 @@ void preload_leave_out(void)
 void preload_root_changed(void)
 {
     const char *library = next_call_library();
-    if (library != NULL && !sys_exists(library))
+    if (library != NULL && crash_may_call(CRASH_CALLS_START) && !actions_are_shared() &&
+        !sys_exists(library))
         preload_leave_out();
 }
 

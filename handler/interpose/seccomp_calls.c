@@ -12,6 +12,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
 #include "handler/crash/crash_filter.h"
+#include "handler/interpose/actions.h"
 #include "handler/interpose/preload_calls.h"
 #include "handler/machine/machine.h"
 #include "handler/prepare/next_call.h"
@@ -117,18 +119,25 @@ static uint32_t filter_refused(const struct sock_fprog *filter)
 }
 
 // before_filter has other threads make no call of ours while the filter is set, since
-// it may be for them too. It returns what after_filter needs.
-static uint32_t before_filter(void)
+// it may be for them too. False: this is a child that shares its parent's memory, and
+// nothing is noted for the parent.
+static bool before_filter(void)
 {
-    return __atomic_exchange_n(&crash_refused_calls, CRASH_CALLS_ALL, __ATOMIC_SEQ_CST);
+    if (actions_are_shared())
+        return false;
+    (void)__atomic_fetch_add(&crash_refused_calls, CRASH_FILTER_SETTING,
+                             __ATOMIC_SEQ_CST);
+    return true;
 }
 
-static void after_filter(uint32_t before, bool set, const void *filter)
+static void after_filter(bool set, const void *filter)
 {
     uint32_t refused = set ? filter_refused(filter) : 0;
     if ((refused & (CRASH_CALLS_START | CRASH_CALLS_STACK | CRASH_CALLS_ACTION)) != 0)
         preload_leave_out();
-    __atomic_store_n(&crash_refused_calls, before | refused, __ATOMIC_SEQ_CST);
+    (void)__atomic_fetch_or(&crash_refused_calls, refused, __ATOMIC_SEQ_CST);
+    (void)__atomic_fetch_sub(&crash_refused_calls, CRASH_FILTER_SETTING,
+                             __ATOMIC_SEQ_CST);
 }
 
 // before_strict_mode records the calling thread, and after_strict_mode forgets it if it
@@ -174,9 +183,10 @@ CRASHHOOK_API int call_prctl(int option, unsigned long first, unsigned long seco
         return result;
     }
     if (option == PR_SET_SECCOMP && first == SECCOMP_MODE_FILTER) {
-        uint32_t before = before_filter();
+        bool noted = before_filter();
         int result = found(option, first, second, third, fourth);
-        after_filter(before, result == 0, (const void *)second);
+        if (noted)
+            after_filter(result == 0, (const void *)second);
         return result;
     }
     return found(option, first, second, third, fourth);
@@ -196,10 +206,10 @@ static long call_seccomp(syscall_fn *next, long operation, long flags, long argu
     }
     if (operation != SECCOMP_SET_MODE_FILTER)
         return next(SYS_seccomp, operation, flags, argument, 0, 0, 0);
-    uint32_t before = before_filter();
+    bool noted = before_filter();
     long result = next(SYS_seccomp, operation, flags, argument, 0, 0, 0);
-    after_filter(before, result == 0 || (result > 0 && listens),
-                 (const void *)argument);
+    if (noted)
+        after_filter(result == 0 || (result > 0 && listens), (const void *)argument);
     return result;
 }
 

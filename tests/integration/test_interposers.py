@@ -59,7 +59,7 @@ class Dispatchers(unittest.TestCase):
 class Filters(unittest.TestCase):
     def test_a_filter_that_kills_for_what_the_program_does_not_do_changes_nothing(self):
         run = [harness.CRASHHOOK, "run", "--via", "preload", "--"]
-        whats = ("threads", "ends", "term", "forks", "executes", "_exit", "exit")
+        whats = ("threads", "ends", "term", "forks", "executes", "ignores", "_exit", "exit")
         for how, what in itertools.product(("prctl", "syscall"), whats):
             command = [program("filters_itself_alone"), how, what]
             linked = [program("filters_itself_shared"), how, what]
@@ -87,6 +87,13 @@ class Ignored(unittest.TestCase):
             alone = scene.run(command, LD_PRELOAD="")
             self.assertIn("SIGABRT", alone.stdout)
             self.assertEqual(scene.run(command).stdout, alone.stdout)
+
+    def test_a_child_of_vfork_leaves_its_own_choice_to_the_program_that_it_executes(self):
+        with Scene() as scene:
+            ended = scene.run([program("filters_itself_alone"), "none", "vforks"])
+            self.assertEqual((ended.status, ended.stdout), (7, f"{int(signal.SIGABRT)}\n"))
+            self.assertEqual([report["process"]["arguments"][0] for report in scene.reports()],
+                             ["sh"])
 
 
 class Roots(unittest.TestCase):

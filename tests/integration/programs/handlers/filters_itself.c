@@ -3,12 +3,15 @@
 // filters_itself HOW WHAT: sets a seccomp filter, by prctl or by syscall, that kills
 // the process for each system call that nothing here makes, and then does WHAT: starts
 // threads, ends one that was there, forks, handles SIGTERM, executes
-// another program, exits.
+// another program, also one that ignores SIGABRT and with a constant text as
+// LD_PRELOAD, exits. With `none` as HOW it sets no filter, and can do `vforks`, too: a
+// child that has the default action for SIGABRT, which is ignored here.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +38,8 @@ static void filter(const char *how)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = { sizeof(steps) / sizeof(steps[0]), steps };
+    if (strcmp(how, "none") == 0)
+        return;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     long result = strcmp(how, "prctl") == 0
                       ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0)
@@ -67,6 +72,19 @@ static void say_handled(int number)
     (void)number;
 }
 
+static void vfork_and_abort(void)
+{
+    int status = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        execl("/bin/sh", "sh", "-c", "kill -ABRT $$; exit 4", NULL);
+        _exit(127);
+    }
+    waitpid(child, &status, 0);
+    printf("%d\n", status & 0x7f);
+}
+
 int main(int count, char **words)
 {
     int ends[2];
@@ -77,8 +95,14 @@ int main(int count, char **words)
         return 2;
     pthread_create(&thread, NULL, read_byte, ends);
     signal(SIGTERM, say_handled);
-    filter(words[1]);
     const char *what = words[2];
+    if (strcmp(what, "ignores") == 0 || strcmp(what, "vforks") == 0)
+        signal(SIGABRT, SIG_IGN);
+    if (strcmp(what, "ignores") == 0)
+        putenv((char *)(uintptr_t) "LD_PRELOAD=");
+    filter(words[1]);
+    if (strcmp(what, "vforks") == 0)
+        vfork_and_abort();
     if (strcmp(what, "threads") == 0)
         start_and_join(ends);
     if (strcmp(what, "ends") == 0) {
@@ -94,7 +118,7 @@ int main(int count, char **words)
         waitpid(child, &status, 0);
         printf("%d\n", status);
     }
-    if (strcmp(what, "executes") == 0)
+    if (strcmp(what, "executes") == 0 || strcmp(what, "ignores") == 0)
         execl("/bin/echo", "echo", "executed", NULL);
     if (strcmp(what, "_exit") == 0)
         _exit(6);
