@@ -59,6 +59,7 @@ static enum ch_status btf_inflate(struct btf *btf, struct cursor *sections,
     if (result != Z_OK || got != size - header)
         return CH_ERR_MALFORMED;
     bool big_endian = sections->big_endian;
+    btf->inflated_size = (size_t)size;
     *sections = cursor_over(btf->inflated, (size_t)size);
     sections->big_endian = big_endian;
     return CH_OK;

@@ -68,6 +68,7 @@ struct btf {
     bool continues;        // it needs a base
     bool is_compressed;    // CTF
     uint8_t *inflated;     // CTF: owned; NULL: it was not compressed
+    size_t inflated_size;
     const char *unit;      // CTF: the source file that it describes; "" for none
     struct cursor outside; // CTF: strings of the ELF file; empty: there are none
     struct cursor symbols[BTF_SYMBOL_TABLES]; // CTF: the types of ELF symbols

@@ -75,6 +75,7 @@ static enum ch_status inflate_body(struct ctf_dict *dict, struct cursor *body,
     if (result != Z_OK || got != size)
         return CH_ERR_MALFORMED;
     bool big_endian = body->big_endian;
+    dict->inflated_size = size;
     *body = cursor_over(dict->inflated, size);
     body->big_endian = big_endian;
     return CH_OK;
@@ -216,6 +217,7 @@ static enum ch_status open_old(struct ctf_dict *dict, struct cursor bytes, bool 
         status = ctf_old_upgrade(&old, &body, new_offsets);
     free(dict->inflated);
     dict->inflated = (uint8_t *)body.bytes;
+    dict->inflated_size = body.size;
     struct cursor upgraded = cursor_over(body.bytes, body.size);
     upgraded.big_endian = bytes.big_endian;
     if (status == CH_OK)

@@ -43,6 +43,7 @@ struct ctf_dict {
     const char *parent; // the name of its parent dictionary; "" for none
     const char *unit;   // the source file that it describes; "" for none
     uint8_t *inflated;  // owned; NULL: it was not compressed
+    size_t inflated_size;
     uint32_t *type_offsets;
     uint32_t type_count; // types are numbered from 1
 };

@@ -18,7 +18,7 @@ enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4, ENUM_SIZE = 4 };
 // held_bytes is the memory that a dictionary takes.
 static size_t held_bytes(const struct ctf_dict *dict)
 {
-    size_t bytes = dict->type_count * sizeof(struct type);
+    size_t bytes = dict->inflated_size + dict->type_count * sizeof(struct type);
     for (int i = 0; i < CTF_SECTION_COUNT; i++)
         bytes += (size_t)(dict->sections[i].end - dict->sections[i].begin);
     return bytes;
@@ -277,7 +277,7 @@ static enum ch_status load_version_4(struct type_ctf *ctf, struct type_table *ta
         if (status == CH_OK && !dict->continues && dict->base != NULL)
             status = btf_init(dict, member.bytes, NULL); // BTF alone, not compressed
         dict->outside = outside->strings;
-        held += (size_t)(dict->types.end - dict->types.begin);
+        held += dict->inflated_size + (size_t)(dict->types.end - dict->types.begin);
         held += (size_t)(dict->strings.end - dict->strings.begin);
         if (status == CH_OK && dict->continues && base == NULL)
             status = CH_ERR_MALFORMED;
