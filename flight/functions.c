@@ -2,6 +2,7 @@
 #include "flight/functions.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -43,10 +44,12 @@ static void read_gnu_id(const char *at, const char *end, struct flight_image *ou
 // copy_path copies a path that may be relative; "" if it is too long.
 static void copy_path(const char *path, char out[FLIGHT_PATH_BYTES])
 {
+    const int error = errno;
     size_t length = strlen(path);
     size_t before = 0;
     if (path[0] != '/') { // the system call gives the size with the NUL
         long got = syscall(SYS_getcwd, out, FLIGHT_PATH_BYTES);
+        errno = error; // we are in the middle of the program
         before = got > 0 ? (size_t)got : 1;
         out[before - 1] = '/';
     }
