@@ -115,7 +115,10 @@ bool run_is_bound(void)
     (void)prctl(PR_GET_PDEATHSIG, &parent_ends);
     for (size_t i = 0; i < PROCESS_VARIABLES; i++)
         named = named || names_process(process_variables[i], getpid());
-    return named || speaks_for_service() || parent_ends != 0 || has_alarm() ||
+    // With the first process of a namespace all others end, and so would the report of
+    // a program that takes its place.
+    bool ends = parent_ends != 0 && getpid() != 1;
+    return named || speaks_for_service() || ends || has_alarm() ||
            (policy >= 0 && (policy & SCHED_RESET_ON_FORK) != 0) ||
            run_has_apart_children();
 }
