@@ -369,6 +369,12 @@ uint64_t capture_clock_us(void)
 void capture_problem(struct capture *capture, const char *stage, const char *status,
                      uint64_t address)
 {
+    for (size_t i = 0; i < capture->problem_count; i++) {
+        const struct capture_problem *known = &capture->problems[i];
+        if (known->address == address && strcmp(known->stage, stage) == 0 &&
+            strcmp(known->status, status) == 0)
+            return;
+    }
     if (capture->problem_count == CAPTURE_PROBLEMS_MAX)
         return;
     capture->problems[capture->problem_count++] =
