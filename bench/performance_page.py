@@ -26,6 +26,8 @@ TOPICS = (
      "`bench/starts.py`, `bench/threads.py`, `bench/forks.py`, `bench/held.py`",
      "Starts, threads, forks, thrown exceptions and guarded allocations, compared with a program"
      " that has no library."),
+    ("The node agent", ("node agent",), "`bench/node.py`",
+     "From the fault until the process is gone, and until a service runs again."),
     ("Unwinding and names", ("unwinding", "names", "causes"),
      "`bench/unwind.py`, `bench/symbolize.py`, `bench/names.py`",
      "Walks of stacks, and the functions and lines of addresses, compared with other tools."),

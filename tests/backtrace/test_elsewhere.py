@@ -18,8 +18,8 @@ FILES = """tests/backtrace/elsewhere backtrace/capture_raw backtrace/code_return
     backtrace/local_thread backtrace/local_walk base/array base/cursor base/hex
     base/memory_reader base/status base/system/file formats/debug/cfi formats/debug/cfi_row
     formats/debug/elf formats/debug/sframe formats/debug/sframe_rows
-    formats/interchange/cbf unwind/cfi_index unwind/dwarf_machine unwind/known_steps
-    unwind/libunwind_none unwind/row_step unwind/rule_cache unwind/unwind
+    formats/interchange/cbf unwind/cfi_index unwind/dwarf_machine unwind/guess_step
+    unwind/known_steps unwind/libunwind_none unwind/row_step unwind/rule_cache unwind/unwind
     unwind/unwind_arch""".split()
 ARM, SYSROOT = "aarch64-linux-gnu-gcc", "/usr/aarch64-linux-gnu"
 QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")

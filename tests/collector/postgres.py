@@ -177,6 +177,7 @@ class Pooler:
 [pgbouncer]
 pool_mode = transaction
 default_pool_size = 2
+server_idle_timeout = 3
 max_client_conn = 100
 auth_type = any
 listen_addr =
