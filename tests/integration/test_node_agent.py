@@ -23,6 +23,7 @@ import core_handler
 import harness
 from core_handler import COMMAND, MARK, WORKER, become, kernel_version, ledger
 from harness import Scene, crashed_thread, example, names_of, program, wait_for
+from place import not_for_others
 
 SIMPLE = program("core_threads_static")
 NULL_READ = "import ctypes\nctypes.string_at(0)\n"
@@ -242,6 +243,8 @@ class HeldByDebugger(core_handler.HeldByDebugger):
         through = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-all"]
         if os.geteuid() != 0 or shutil.which("setpriv") is None:
             self.skipTest("it takes root, and setpriv")
+        if not_for_others(harness.BUILD):
+            self.skipTest(f"nobody may not read the build: {not_for_others(harness.BUILD)}")
         with Scene() as scene, self.held(scene, [SIMPLE, "3"]) as (pid, core):
             done = self.report(scene, pid, core + ".whole", through=through)
             self.assertEqual(done.returncode, 0, done.stderr)
