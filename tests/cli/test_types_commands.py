@@ -77,6 +77,13 @@ class Version4:
         return header + (zlib.compress(rest) if compressed else rest)
 
 
+def archive_of(entries, dicts, names):
+    """An archive: for each member the places of its name and of its dictionary."""
+    start = 40 + 8 * len(entries)
+    head = struct.pack("<5Q", 0x8B47F2A4D7623EEB, 2, len(entries) // 2, start + len(dicts), start)
+    return head + struct.pack(f"<{len(entries)}Q", *entries) + dicts + names
+
+
 def version_4(order):
     """One type of each form."""
     d = Version4(order)
@@ -195,13 +202,23 @@ class Types(unittest.TestCase):
             names += name + b"\0"
             dicts += struct.pack("<Q", len(section)) + section
             dicts += bytes(-len(dicts) % 8)
-        start = 40 + 8 * len(entries)
-        archive = struct.pack("<5Q", 0x8B47F2A4D7623EEB, 2, 3, start + len(dicts), start)
-        archive += struct.pack(f"<{len(entries)}Q", *entries) + dicts + names
+        archive = archive_of(entries, dicts, names)
         self.assertEqual(self.show(archive, "own_a"), "struct own * own_a\n")
         self.assertEqual(self.show(archive, "struct own"),
                          "struct own, 24 bytes, of a.c\n       0    five  f\n"
                          "struct own, 32 bytes, of b.c\n       0    five  f\n")
+
+    def test_members_that_name_one_large_dictionary_are_refused(self):
+        size = 60 << 20
+        section = struct.pack("<HBB5IQQ3I", 0xEB9F, 1, 0, 24, 32, 0, size, 1,
+                              0xD167AE03A2C5 << 16 | 5, 1, 0, 0, 0)
+        section += bytes(24 + 32 - len(section)) + zlib.compress(bytes(size - 32 + 1), 9)
+        path = os.path.join(self.folder.name, "large.ctf")
+        with open(path, "wb") as file:
+            file.write(archive_of([0, 0] * 6, struct.pack("<Q", len(section)) + section, b"a\0"))
+        done = types("dump", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^crashhook: [^\n]*limit[^\n]*\n$")
 
     def test_damaged_version_4_is_refused_or_read(self):
         section = version_4("<").section()
