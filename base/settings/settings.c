@@ -12,7 +12,7 @@
 // library inside the program, where each pointer costs a relocation that is longer than
 // most of these strings.
 #define SETTING_TEXTS(name, option, kind, member, fallback, accepted, words, help)     \
-    name "\0" fallback "\0" accepted "\0" words "\0"
+    name "\0" fallback "\0" words "\0" accepted "\0"
 
 static const char rule_texts[] = SETTINGS(SETTING_TEXTS);
 
@@ -309,7 +309,6 @@ void settings_read(struct settings *out, settings_get_fn *get,
         const char *at = rule_texts + rule->texts;
         const char *name = next_rule_text(&at);
         const char *fallback = next_rule_text(&at);
-        const char *accepted = next_rule_text(&at);
         const char *words = next_rule_text(&at);
         const char *value = get(context, name);
         if (*fallback != 0)
@@ -318,7 +317,7 @@ void settings_read(struct settings *out, settings_get_fn *get,
         if (value == NULL || *value == 0 || read_setting_value(rule, words, value, out))
             continue;
         if (complain != NULL)
-            complain(context, name, value, accepted);
+            complain(context, name, value, at); // at what is accepted
     }
 }
 
