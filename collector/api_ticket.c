@@ -295,12 +295,17 @@ void api_post_ticket(struct http_request *request)
     if (!read_issue_event(request, json, &event))
         return;
     char group[ENTRY_GROUP_SIZE];
-    if (event.text == NULL ||
-        find_group_of_issue(collector_of(request)->store, event.text, group) ==
-            CH_ERR_NOT_FOUND) {
+    enum ch_status status = CH_ERR_NOT_FOUND;
+    if (event.text != NULL)
+        status = find_group_of_issue(collector_of(request)->store, event.text, group);
+    if (status == CH_ERR_NOT_FOUND) {
         api_answer_json(request, 200,
                         json_pack("{s:s}", "ignored",
                                   "the issue names no group and no report here"));
+        return;
+    }
+    if (status != CH_OK) {
+        api_fail_store(request, status, "report");
         return;
     }
     entry_copy(request->id, sizeof(request->id), group);

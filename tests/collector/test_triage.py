@@ -4,11 +4,13 @@
 # test_triage COLLECTOR: what people and operators do to a collector over HTTP: decide on
 # groups by the API, by forms and by events of issue trackers, log in, limit, log, keep.
 
+import contextlib
 import hashlib
 import hmac
 import html
 import json
 import re
+import sqlite3
 import sys
 import time
 import unittest
@@ -349,6 +351,13 @@ class Tickets(unittest.TestCase):
                          200)
         self.assertEqual(self.own.json("GET", "/api/v1/groups/" + theirs)[1]["status"],
                          "ignored")
+
+    def test_an_event_that_the_store_cannot_look_up_is_to_be_sent_again(self):
+        with contextlib.closing(sqlite3.connect(self.own.path("store.db"))) as database:
+            database.executescript("PRAGMA legacy_alter_table = 1;"
+                                   "ALTER TABLE bodies RENAME TO away")
+        status, answer = self.event("closed", 1, "/reports/" + self.report["id"])
+        self.assertEqual(status, 503, answer)
 
     def test_a_file_that_is_wrong_is_refused_at_the_start(self):
         for line, words in (("s3cret", "line 1: the line is not secret=SECRET"),
