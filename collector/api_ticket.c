@@ -23,7 +23,12 @@
 #include "report/file/digest.h"
 #include "report/value/report.h"
 
-enum { TICKET_FILE_BYTES = 64 << 10, TICKET_WHO = 32, GROUP_DIGITS = 8 };
+enum {
+    TICKET_FILE_BYTES = 64 << 10,
+    TICKET_WHO = 32,
+    TICKET_AHEAD_MS = 10 * 60 * 1000, // by which a tracker's clock may be ahead
+    GROUP_DIGITS = 8
+};
 
 static const char nothing[] = "none";
 
@@ -198,6 +203,8 @@ static bool read_issue_event(struct http_request *request, const json_t *json,
         strncmp(out->ticket.url, "http", 4) != 0 ||
         timestamp_read(changed, 0, &out->ticket.changed_ms) != CH_OK)
         http_fail(request, 400, "the body is no event about an issue");
+    else if (out->ticket.changed_ms > timestamp_now() + TICKET_AHEAD_MS)
+        http_fail(request, 400, "updated_at is in the future");
     else
         return true;
     return false;
@@ -235,6 +242,7 @@ static void take_event(struct http_request *request, const struct tracker *track
                    event->login);
     entry_copy(title, sizeof(title), event->ticket.title);
     event->ticket.title = title;
+    event->ticket.project = tracker->project;
     enum ch_status status = ticket_is_newer(store, &event->ticket);
     if (status == CH_END) {
         http_fail(request, 409,

@@ -6,10 +6,11 @@
 enum ch_status ticket_is_newer(struct store *store, const struct ticket *ticket)
 {
     int64_t found = 0;
-    const struct sql_value values[] = { sql_text(ticket->url), sql_text(ticket->sum),
+    const struct sql_value values[] = { sql_text(ticket->project),
+                                        sql_text(ticket->url), sql_text(ticket->sum),
                                         sql_number(ticket->changed_ms) };
     enum ch_status status =
-        store_ask(store, STORE_TICKET_KNOWN, values, 3, sql_count_row, &found);
+        store_ask(store, STORE_TICKET_KNOWN, values, 4, sql_count_row, &found);
     return status == CH_OK && found != 0 ? CH_END : status;
 }
 
@@ -17,11 +18,12 @@ static enum ch_status note_ticket(struct sql *sql, void *context)
 {
     const struct ticket *ticket = context;
     const struct sql_value values[] = {
-        sql_text(ticket->url),   sql_text(ticket->group),
-        sql_text(ticket->title), sql_text(ticket->state),
-        sql_text(ticket->sum),   sql_number(ticket->changed_ms),
+        sql_text(ticket->project),      sql_text(ticket->url),
+        sql_text(ticket->group),        sql_text(ticket->title),
+        sql_text(ticket->state),        sql_text(ticket->sum),
+        sql_number(ticket->changed_ms),
     };
-    return sql_ask(sql, STORE_TICKET_NOTE, values, 6, NULL, NULL);
+    return sql_ask(sql, STORE_TICKET_NOTE, values, 7, NULL, NULL);
 }
 
 enum ch_status ticket_note(struct store *store, const struct ticket *ticket,
@@ -41,7 +43,8 @@ struct ticket_listing {
 static void list_ticket(void *context, const struct sql_row *row)
 {
     const struct ticket_listing *listing = context;
-    const struct ticket ticket = { .url = sql_column_text(row, "url"),
+    const struct ticket ticket = { .project = "",
+                                   .url = sql_column_text(row, "url"),
                                    .group = sql_column_text(row, "group_id"),
                                    .title = sql_column_text(row, "title"),
                                    .state = sql_column_text(row, "state"),

@@ -10,8 +10,10 @@
 
 enum { TICKET_URL = 400, TICKET_TITLE = 200, TICKETS_SHOWN = 10 };
 
-// ticket is an issue. Strings live until the visitor returns.
+// ticket is an issue. Strings live until the visitor returns. project and sum are empty
+// in a listing.
 struct ticket {
+    const char *project; // of the tracker's secret: each project has its own issues
     const char *url;
     const char *group;
     const char *title;

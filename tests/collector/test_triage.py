@@ -276,7 +276,7 @@ class Tickets(unittest.TestCase):
         self.report = sample_reports.null_write(1)
         self.group = self.own.post(self.report)[1]["group"]
 
-    def event(self, action, second, text, secret="s3cret", **more):
+    def event(self, action, second, text, secret="s3cret", issue=None, **more):
         """Status and answer of an event; more: headers in place of those of GitHub."""
         body = json.dumps({
             "action": action, "number": 7, "sender": {"login": "kim", "id": 1},
@@ -284,7 +284,7 @@ class Tickets(unittest.TestCase):
             "issue": {"number": 7, "html_url": "https://git.example.org/acme/shop/issues/7",
                       "title": "Crash <in> shop", "state": "open" if action in
                       ("opened", "reopened") else "closed", "body": text,
-                      "updated_at": f"2026-11-27T10:00:{second:02}Z"}}).encode()
+                      "updated_at": f"2025-11-27T10:00:{second:02}Z"} | (issue or {})}).encode()
         sum = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
         headers = {"Content-Type": "application/json", "Authorization": "",
                    "X-GitHub-Event": "issues", "X-Hub-Signature-256": "sha256=" + sum}
@@ -358,6 +358,23 @@ class Tickets(unittest.TestCase):
                                    "ALTER TABLE bodies RENAME TO away")
         status, answer = self.event("closed", 1, "/reports/" + self.report["id"])
         self.assertEqual(status, 503, answer)
+
+    def test_a_tracker_of_a_project_moves_no_issue_of_another(self):
+        theirs = self.own.post(self.report | {"id": sample_reports.report_id(2)},
+                               {"Authorization": "Bearer r"})[1]["group"]
+        def tickets(group):
+            return [ticket["state"] for ticket in
+                    self.own.json("GET", "/api/v1/groups/" + group)[1]["tickets"]]
+        self.assertEqual(self.event("opened", 1, "/groups/" + self.group)[0], 200)
+        self.assertEqual(self.event("closed", 50, "/groups/" + theirs, secret="shops")[0], 200)
+        self.assertEqual((tickets(self.group), tickets(theirs)), (["open"], ["closed"]))
+        self.assertEqual(self.event("closed", 2, "/groups/" + self.group)[0], 200)
+        self.assertEqual(tickets(self.group), ["closed"])
+        soon, late = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + ahead))
+                      for ahead in (300, 900))
+        text = "/groups/" + self.group
+        self.assertEqual(self.event("reopened", 0, text, issue={"updated_at": late})[0], 400)
+        self.assertEqual(self.event("reopened", 0, text, issue={"updated_at": soon})[0], 200)
 
     def test_a_file_that_is_wrong_is_refused_at_the_start(self):
         for line, words in (("s3cret", "line 1: the line is not secret=SECRET"),

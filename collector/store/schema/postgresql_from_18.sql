@@ -242,10 +242,12 @@ CREATE TABLE code_owners(
     PRIMARY KEY(project, program));
 
 CREATE TABLE tickets(
-    url text PRIMARY KEY,
+    project text NOT NULL,
+    url text NOT NULL,
     group_id text NOT NULL,
     title text NOT NULL,
     state text NOT NULL,
     sum text NOT NULL,
-    changed bigint NOT NULL);
+    changed bigint NOT NULL,
+    PRIMARY KEY(project, url));
 CREATE INDEX tickets_by_group ON tickets(group_id);

@@ -412,12 +412,14 @@ CREATE TABLE tokens(
 
 -- Issues elsewhere that are about a group, as their tracker described them last.
 CREATE TABLE tickets(
-    url text PRIMARY KEY,
+    project text NOT NULL,                 -- of the tracker's secret; empty: any
+    url text NOT NULL,
     group_id text NOT NULL,
     title text NOT NULL,
     state text NOT NULL,
     sum text NOT NULL,                     -- of that event
-    changed bigint NOT NULL) WITHOUT ROWID;
+    changed bigint NOT NULL,
+    PRIMARY KEY(project, url)) WITHOUT ROWID;
 CREATE INDEX tickets_by_group ON tickets(group_id);
 
 -- The commits of releases, and the files that each of them changed: name is the last part of

@@ -209,10 +209,12 @@ CREATE TABLE code_owners(
     PRIMARY KEY(project, program)) WITHOUT ROWID;
 
 CREATE TABLE tickets(
-    url text PRIMARY KEY,
+    project text NOT NULL,
+    url text NOT NULL,
     group_id text NOT NULL,
     title text NOT NULL,
     state text NOT NULL,
     sum text NOT NULL,
-    changed bigint NOT NULL) WITHOUT ROWID;
+    changed bigint NOT NULL,
+    PRIMARY KEY(project, url)) WITHOUT ROWID;
 CREATE INDEX tickets_by_group ON tickets(group_id);

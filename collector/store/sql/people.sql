@@ -54,14 +54,15 @@ DELETE FROM tokens WHERE sum = ?1 RETURNING created
 SELECT sum, name, scopes, project, expires, created, who FROM tokens ORDER BY name
 
 -- name: STORE_TICKET_KNOWN
--- A row if event ?2 of issue ?1, which changed it at ?3, was received, or a later one.
+-- A row if event ?3 of issue ?2, which changed it at ?4, was received for project ?1, or a
+-- later one.
 SELECT 1 FROM tickets
-WHERE url = ?1 AND (changed > ?3 OR (changed = ?3 AND sum = ?2))
+WHERE project = ?1 AND url = ?2 AND (changed > ?4 OR (changed = ?4 AND sum = ?3))
 
 -- name: STORE_TICKET_NOTE
-INSERT INTO tickets(url, group_id, title, state, sum, changed)
-VALUES(?1, ?2, ?3, ?4, ?5, ?6)
-ON CONFLICT(url) DO UPDATE SET group_id = excluded.group_id, title = excluded.title,
+INSERT INTO tickets(project, url, group_id, title, state, sum, changed)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT(project, url) DO UPDATE SET group_id = excluded.group_id, title = excluded.title,
     state = excluded.state, sum = excluded.sum, changed = excluded.changed
 
 -- name: STORE_TICKETS

@@ -841,12 +841,12 @@ SELECT sum, name, scopes, project, expires, created, who FROM tokens ORDER BY na
 
 -- STORE_TICKET_KNOWN
 SELECT 1 FROM tickets
-WHERE url = ?1 AND (changed > ?3 OR (changed = ?3 AND sum = ?2))
+WHERE project = ?1 AND url = ?2 AND (changed > ?4 OR (changed = ?4 AND sum = ?3))
 
 -- STORE_TICKET_NOTE
-INSERT INTO tickets(url, group_id, title, state, sum, changed)
-VALUES(?1, ?2, ?3, ?4, ?5, ?6)
-ON CONFLICT(url) DO UPDATE SET group_id = excluded.group_id, title = excluded.title,
+INSERT INTO tickets(project, url, group_id, title, state, sum, changed)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT(project, url) DO UPDATE SET group_id = excluded.group_id, title = excluded.title,
 state = excluded.state, sum = excluded.sum, changed = excluded.changed
 
 -- STORE_TICKETS
