@@ -7,7 +7,8 @@
 // text, or that of a report, as --issue-url puts it there. Closing and reopening it
 // decides about the group, as that line says. What is signed has the time of the
 // change, so that an event that is sent again, or comes after a later one, is refused.
-// The file is read for each event: there are few.
+// Anybody may open an issue of a public repository, and close it: such a change is
+// noted and decides nothing. The file is read for each event: there are few.
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,7 @@ struct event {
     const char *action;
     const char *login; // who changed the issue
     const char *text;  // of the issue; NULL: it has none
+    bool may_decide;
     struct ticket ticket;
 };
 
@@ -183,6 +185,21 @@ static enum ch_status find_group_of_issue(struct store *store, const char *text,
     return store_find_report(store, report, take_group, out);
 }
 
+// may_decide says whether whoever changed an issue has a right in its repository: the
+// author is known to have one, or somebody other than the author changed it. Forgejo
+// and Gitea send no association.
+static bool may_decide(const json_t *issue, const char *login)
+{
+    static const char *const members[] = { "OWNER", "MEMBER", "COLLABORATOR" };
+    const char *association = report_string(issue, "author_association");
+    const char *author = report_string(json_object_get(issue, "user"), "login");
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        if (association != NULL && strcmp(association, members[i]) == 0)
+            return true;
+    }
+    return author != NULL && strcmp(author, login) != 0;
+}
+
 // read_issue_event reads the body of an event about an issue. It returns false after it
 // has answered.
 static bool read_issue_event(struct http_request *request, const json_t *json,
@@ -205,23 +222,30 @@ static bool read_issue_event(struct http_request *request, const json_t *json,
         http_fail(request, 400, "the body is no event about an issue");
     else if (out->ticket.changed_ms > timestamp_now() + TICKET_AHEAD_MS)
         http_fail(request, 400, "updated_at is in the future");
-    else
+    else {
+        out->may_decide = may_decide(issue, out->login);
         return true;
+    }
     return false;
 }
 
 // decide does what the tracker's line says of an action. It returns false after it has
-// failed the request.
+// failed the request. out_why: NULL, or why it decided nothing.
 static bool decide(struct http_request *request, const struct tracker *tracker,
-                   const struct event *event)
+                   const struct event *event, const char **out_why)
 {
     char comment[TICKET_URL + 32];
     char id[ENTRY_GROUP_SIZE];
     const char *status = strcmp(event->action, "closed") == 0     ? tracker->closed
                          : strcmp(event->action, "reopened") == 0 ? tracker->reopened
                                                                   : nothing;
+    *out_why = NULL;
     if (strcmp(status, nothing) == 0)
         return true;
+    if (!event->may_decide) {
+        *out_why = "the author of an issue decides only as a member of its repository";
+        return true;
+    }
     (void)snprintf(comment, sizeof(comment), "%s: %s", event->action,
                    event->ticket.url);
     struct triage triage = { .decision = { .status = status, .comment = comment } };
@@ -235,6 +259,7 @@ static void take_event(struct http_request *request, const struct tracker *track
     struct store *store = collector_of(request)->store;
     char error[STORE_ERROR_SIZE];
     char title[TICKET_TITLE];
+    const char *why = NULL;
     struct access_grant *who = &request->who;
     *who = (struct access_grant){ .named = true };
     entry_copy(who->project, sizeof(who->project), tracker->project);
@@ -258,10 +283,12 @@ static void take_event(struct http_request *request, const struct tracker *track
     }
     event->ticket.group = copy.group.id;
     entry_copy(request->id, sizeof(request->id), copy.group.id);
-    if (!decide(request, tracker, event))
+    if (!decide(request, tracker, event, &why))
         return;
     if (ticket_note(store, &event->ticket, error) == CH_OK)
-        api_answer_json(request, 200, json_pack("{s:s}", "group", copy.group.id));
+        api_answer_json(
+            request, 200,
+            json_pack("{s:s, s:s*}", "group", copy.group.id, "ignored", why));
     else
         http_fail(request, 503, "the store could not keep this, send it again");
 }

@@ -284,6 +284,7 @@ class Tickets(unittest.TestCase):
             "issue": {"number": 7, "html_url": "https://git.example.org/acme/shop/issues/7",
                       "title": "Crash <in> shop", "state": "open" if action in
                       ("opened", "reopened") else "closed", "body": text,
+                      "user": {"login": "eve"},
                       "updated_at": f"2025-11-27T10:00:{second:02}Z"} | (issue or {})}).encode()
         sum = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
         headers = {"Content-Type": "application/json", "Authorization": "",
@@ -358,6 +359,22 @@ class Tickets(unittest.TestCase):
                                    "ALTER TABLE bodies RENAME TO away")
         status, answer = self.event("closed", 1, "/reports/" + self.report["id"])
         self.assertEqual(status, 503, answer)
+
+    def test_the_author_of_an_issue_decides_only_as_a_member_of_the_repository(self):
+        text, kim = "/groups/" + self.group, {"login": "kim"}
+        for second, (issue, decides) in enumerate((
+                ({"user": kim}, False), ({"user": kim, "author_association": "NONE"}, False),
+                ({"user": None}, False),
+                ({"user": kim, "author_association": "CONTRIBUTOR"}, False),
+                ({"user": kim, "author_association": "MEMBER"}, True),
+                ({"author_association": "NONE"}, True)), 1):
+            self.own.json("POST", "/api/v1/groups/" + self.group, '{"status": "open"}')
+            status, answer = self.event("closed", second, text, issue=issue)
+            self.assertEqual((status, answer["group"], "ignored" in answer),
+                             (200, self.group, not decides), issue)
+            self.assertEqual(self.status(), "resolved" if decides else "open", issue)
+            group = self.own.json("GET", "/api/v1/groups/" + self.group)[1]
+            self.assertEqual([t["state"] for t in group["tickets"]], ["closed"])
 
     def test_a_tracker_of_a_project_moves_no_issue_of_another(self):
         theirs = self.own.post(self.report | {"id": sample_reports.report_id(2)},
