@@ -131,12 +131,28 @@ static enum ch_status erase_for(struct store *store, const struct store_filter *
     return CH_OK;
 }
 
+// name_users has the filter match users by the names that the search replaced: reports
+// of a store before layout 19, and those taken under `--users plain`, have them. false:
+// it replaced none.
+static bool name_users(struct filter *filter)
+{
+    bool some = false;
+    for (size_t i = 0; i < filter->search.count; i++) {
+        if (filter->search.said[i].user == NULL || filter->store.terms[i].negated)
+            continue;
+        filter->store.terms[i].value = filter->search.said[i].user;
+        some = true;
+    }
+    return some;
+}
+
 void api_erase_reports(struct http_request *request)
 {
     struct filter filter;
     struct text CH_CLEANUP(text_deinit) words = { 0 };
     char detail[DETAIL_SIZE];
     size_t removed = 0;
+    size_t named = 0;
     bool more = false;
     if (!filter_read(request, 1, &filter))
         return;
@@ -153,10 +169,13 @@ void api_erase_reports(struct http_request *request)
         return;
     enum ch_status status =
         erase_for(collector_of(request)->store, &filter.store, &removed, &more);
+    if (status == CH_OK && !more && name_users(&filter))
+        status = erase_for(collector_of(request)->store, &filter.store, &named, &more);
     if (status == CH_OK)
-        api_answer_json(
-            request, 200,
-            json_pack("{s:I, s:b}", "removed", (json_int_t)removed, "more", more));
+        api_answer_json(request, 200,
+                        json_pack("{s:I, s:b}", "removed",
+                                  (json_int_t)removed + (json_int_t)named, "more",
+                                  more));
     else
         api_fail_store(request, status, "report");
 }

@@ -161,6 +161,25 @@ static void name_release(const struct http_request *request, struct filter *out)
     }
 }
 
+// leave_out_users has reports of a user whom the search leaves out not match where they
+// have the user's name: those of a store before layout 19, and those taken under
+// `--users plain`.
+static bool leave_out_users(struct http_request *request, struct filter *out)
+{
+    for (size_t i = 0; i < out->search.count; i++) {
+        struct store_term term = out->store.terms[i];
+        if (out->search.said[i].user == NULL || !term.negated || term.alternative)
+            continue;
+        if (out->store.term_count == STORE_TERMS) {
+            http_fail(request, 400, "the search has too many terms");
+            return false;
+        }
+        term.value = out->search.said[i].user;
+        out->store.terms[out->store.term_count++] = term;
+    }
+    return true;
+}
+
 // default_sort orders what rises by how unlikely that is.
 static enum store_sort default_sort(const struct search *search)
 {
@@ -195,7 +214,7 @@ bool filter_read_with(struct http_request *request, size_t default_limit,
     out->store.term_count = out->search.count;
     name_release(request, out);
     out->store.sort = default_sort(&out->search);
-    return read_sort(request, &out->store.sort) &&
+    return leave_out_users(request, out) && read_sort(request, &out->store.sort) &&
            read_filter_limit(request, default_limit, &out->store.limit);
 }
 

@@ -575,6 +575,7 @@ enum ch_status search_hide_users(struct search *search, const char *salt,
             term->wildcard || user_name_is_hidden(term->value))
             continue;
         user_name_hide(salt, project, term->value, hidden);
+        search->said[i].user = term->value;
         term->value = keep_bytes(search, hidden, strlen(hidden));
         search->said[i].key = USER_NAME_TAG;
         search->said[i].value = term->value;

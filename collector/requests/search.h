@@ -27,7 +27,8 @@ struct search {
     struct {
         const char *key; // NULL: a word
         const char *value;
-    } said[STORE_TERMS]; // the terms as they were written
+        const char *user; // that the value is the pseudonym of; else NULL
+    } said[STORE_TERMS];  // the terms as they were written
     size_t count;
     char why[SEARCH_WHY_SIZE]; // of a failure: one sentence
     char bytes[SEARCH_SIZE];   // the strings above

@@ -751,6 +751,30 @@ class Deeds(unittest.TestCase):
                              {"user": "kim"})
             self.assertEqual(self.users(own, "user:kim"), [1])
 
+    def test_reports_with_the_name_of_a_user_are_removed_with_those_under_the_pseudonym(self):
+        def send_both(number):
+            for offset, name in enumerate(("kim", "eve")):
+                report = {**sample_reports.raw(number + offset, fingerprint=GROUP),
+                          "tags": {"user": name}}
+                self.assertEqual(own.post(report)[0], 201)
+        with Collector(BINARY) as own:
+            own.extra += ["--users", "plain"]
+            own.stop()
+            own.start()
+            send_both(91)
+            own.stop()
+            own.extra = own.extra[:-2]
+            own.start()
+            send_both(93)
+            removed = [own.json("DELETE", "/api/v1/reports?" + query)[1]["removed"]
+                       for query in ("user=kim", "user=kim")]
+            self.assertEqual(removed, [2, 0])
+            self.assertEqual(self.users(own), [2], "eve has two names")
+            host = sample_reports.raw(91)["host"]["hostname"]
+            removed = [own.json("DELETE", f"/api/v1/reports?q=host:{host}{more}")[1]["removed"]
+                       for more in ("+-user:eve", "")]
+            self.assertEqual(removed, [0, 2])
+
     def test_words_of_removed_reports_leave_the_store(self):
         def about(number, name):
             frames = [sample_reports.frame(word, f"/home/{name}/x.c:1:1", 0)
