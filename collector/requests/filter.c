@@ -9,6 +9,7 @@
 
 #include "base/edit_distance.h"
 #include "collector/database/timestamp.h"
+#include "collector/query/store_figures.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 
@@ -190,6 +191,41 @@ static enum store_sort default_sort(const struct search *search)
     return STORE_SORT_LAST_SEEN;
 }
 
+static void note_project(void *context, const struct store_project_figures *row)
+{
+    bool *some = context;
+    *some |= row->project[0] != 0;
+}
+
+// hide_users has the search find users by their pseudonyms, of which a user has another
+// in each project. It returns false after it has failed the request.
+static bool hide_users(struct http_request *request, struct search *search)
+{
+    const struct collector *collector = collector_of(request);
+    const char *named = search_project(search);
+    const char *project = named != NULL ? named : request->who.project;
+    bool some = false;
+    enum ch_status status = CH_OK;
+    if (collector->user_salt[0] == 0 || !search_names_user(search))
+        return true;
+    if (project[0] == 0)
+        status = store_list_project_figures(collector->store, note_project, &some);
+    if (status != CH_OK) {
+        api_fail_store(request, status, "project");
+        return false;
+    }
+    if (!some) {
+        status = search_hide_users(search, collector->user_salt, project);
+        if (status != CH_OK)
+            http_fail(request, 400, "%s", search->why);
+        return status == CH_OK;
+    }
+    http_fail(request, 400,
+              "a user has another pseudonym in each project: name the project, or the"
+              " pseudonym that a report shows");
+    return false;
+}
+
 bool filter_read(struct http_request *request, size_t default_limit, struct filter *out)
 {
     return filter_read_with(request, default_limit, "", out);
@@ -199,14 +235,9 @@ bool filter_read_with(struct http_request *request, size_t default_limit,
                       const char *also, struct filter *out)
 {
     *out = (struct filter){ .search = { .now_ms = timestamp_now() } };
-    if (!is_utf8(request) || !read_terms(request, also, &out->search))
+    if (!is_utf8(request) || !read_terms(request, also, &out->search) ||
+        !hide_users(request, &out->search))
         return false;
-    const char *salt = collector_of(request)->user_salt;
-    if (salt[0] != 0 &&
-        search_hide_users(&out->search, salt, request->who.project) != CH_OK) {
-        http_fail(request, 400, "%s", out->search.why);
-        return false;
-    }
     out->store.project = request->who.project;
     out->store.group = given_parameter(request, "group");
     out->store.cursor = given_parameter(request, "cursor");

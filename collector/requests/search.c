@@ -559,20 +559,40 @@ enum ch_status search_read(struct search *search, const char *text)
     return CH_OK;
 }
 
+const char *search_project(const struct search *search)
+{
+    const char *project = NULL;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct store_term *term = &search->terms[i];
+        if (term->key == STORE_KEY_PROJECT && !term->negated && !term->alternative &&
+            !term->wildcard)
+            project = term->value;
+    }
+    return project;
+}
+
+static bool is_user(const struct store_term *term)
+{
+    return term->key == STORE_KEY_TAG && strcmp(term->tag, USER_NAME_TAG) == 0 &&
+           !term->wildcard && !user_name_is_hidden(term->value);
+}
+
+bool search_names_user(const struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        if (is_user(&search->terms[i]))
+            return true;
+    }
+    return false;
+}
+
 enum ch_status search_hide_users(struct search *search, const char *salt,
                                  const char *project)
 {
     for (size_t i = 0; i < search->count; i++) {
         struct store_term *term = &search->terms[i];
-        if (term->key == STORE_KEY_PROJECT && !term->negated && !term->alternative &&
-            !term->wildcard)
-            project = term->value;
-    }
-    for (size_t i = 0; i < search->count; i++) {
-        struct store_term *term = &search->terms[i];
         char hidden[USER_NAME_SIZE];
-        if (term->key != STORE_KEY_TAG || strcmp(term->tag, USER_NAME_TAG) != 0 ||
-            term->wildcard || user_name_is_hidden(term->value))
+        if (!is_user(term))
             continue;
         user_name_hide(salt, project, term->value, hidden);
         search->said[i].user = term->value;

@@ -43,8 +43,13 @@ CH_CHECKED enum ch_status search_read(struct search *search, const char *text);
 CH_CHECKED enum ch_status search_add(struct search *search, const char *key,
                                      const char *value);
 
+// search_project is the project that a term names, or NULL. search_names_user says
+// whether a term names a user otherwise than by a pseudonym.
+const char *search_project(const struct search *search);
+bool search_names_user(const struct search *search);
+
 // search_hide_users replaces the values of `user:` by the pseudonyms that they have in
-// a project: that of a term `project:`, or else the one given.
+// a project.
 CH_CHECKED enum ch_status search_hide_users(struct search *search, const char *salt,
                                             const char *project);
 

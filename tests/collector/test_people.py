@@ -775,6 +775,20 @@ class Deeds(unittest.TestCase):
                        for more in ("+-user:eve", "")]
             self.assertEqual(removed, [0, 2])
 
+    def test_a_user_of_no_project_in_particular_is_refused_where_there_are_projects(self):
+        with Collector(BINARY, tokens=["root", "s name=s project=shop"]) as own:
+            report = {**sample_reports.raw(95), "tags": {"user": "kim"}}
+            erase, project = "/api/v1/reports?user=kim", "&project=shop"
+            self.assertEqual(own.json("DELETE", erase)[0], 200)
+            self.assertEqual(own.post(report, bearer("s"))[0], 201)
+            for method, path in (("DELETE", erase), ("GET", "/api/v1/groups?q=-user:kim")):
+                status, answer = own.json(method, path)
+                self.assertEqual((status, "name the project" in answer["error"]),
+                                 (400, True))
+                self.assertEqual(own.json(method, path.replace("kim", "%230123456789abcdef"))[0],
+                                 200)
+            self.assertEqual(own.json("DELETE", erase + project)[1]["removed"], 1)
+
     def test_words_of_removed_reports_leave_the_store(self):
         def about(number, name):
             frames = [sample_reports.frame(word, f"/home/{name}/x.c:1:1", 0)
