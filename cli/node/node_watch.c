@@ -189,9 +189,11 @@ static void take_trace_line(struct node_watch *watch, char *line)
 // read_kill_trace takes the lines that are whole: a read may end inside of one.
 static void read_kill_trace(struct node_watch *watch)
 {
+    const size_t most = sizeof(watch->piece) - 1;
     ssize_t size;
-    while ((size = read(watch->trace, watch->piece + watch->piece_size,
-                        sizeof(watch->piece) - 1 - watch->piece_size)) > 0) {
+    while (watch->piece_size < most &&
+           (size = read(watch->trace, watch->piece + watch->piece_size,
+                        most - watch->piece_size)) > 0) {
         char *line = watch->piece;
         watch->piece[watch->piece_size + (size_t)size] = 0;
         for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
@@ -199,7 +201,7 @@ static void read_kill_trace(struct node_watch *watch)
             take_trace_line(watch, line);
         }
         watch->piece_size = strlen(line);
-        if (watch->piece_size == sizeof(watch->piece) - 1)
+        if (watch->piece_size == most)
             watch->piece_size = 0; // the kernel writes no such line
         memmove(watch->piece, line, watch->piece_size);
     }

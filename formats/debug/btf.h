@@ -65,9 +65,9 @@ struct btf {
     struct cursor strings;
     uint32_t string_base; // offset of its first string
     bool is_ctf;
-    bool continues;        // it needs a base
-    bool is_compressed;    // CTF
-    uint8_t *inflated;     // CTF: owned; NULL: it was not compressed
+    bool continues;     // it needs a base
+    bool is_compressed; // CTF
+    uint8_t *inflated;  // CTF: owned; NULL: it was not compressed
     size_t inflated_size;
     const char *unit;      // CTF: the source file that it describes; "" for none
     struct cursor outside; // CTF: strings of the ELF file; empty: there are none
