@@ -255,6 +255,7 @@ static const struct layout {
 // Limits of the stack search, and how far into terminate a call can be.
 enum {
     STACK_BYTES = 64 * 1024,
+    SEARCHED_BYTES = 8192, // where there are no symbols
     STACK_WORDS = 64,
     TERMINATE_BYTES = 31,
     BEFORE_BYTES = 96, // libstdc++'s function that calls the handler, before terminate
@@ -329,6 +330,39 @@ static enum ch_status find_thrown(const struct memory_reader *reader, uint64_t h
     return status;
 }
 
+// is_handler_call returns true if address is a return address of libstdc++'s
+// __cxa_call_terminate (eh_call.cc), which takes the terminate handler out of an
+// exception's header: `mov -56(%REGISTER),%rdi; call`.
+static bool is_handler_call(const struct memory_reader *reader,
+                            const struct thrown_code *code, uint64_t address)
+{
+    enum { MOVE_AND_CALL = 9 };
+    uint8_t bytes[MOVE_AND_CALL];
+    return code->arch == UNWIND_ARCH_AMD64 && code->is_code != NULL &&
+           code->is_code(code->context, address) &&
+           memory_read(reader, address - sizeof(bytes), bytes, sizeof(bytes)) ==
+               CH_OK &&
+           (bytes[0] & 0xfe) == 0x48 && bytes[1] == 0x8b && (bytes[2] & 0xf8) == 0x78 &&
+           bytes[3] == 0xc8 && bytes[4] == 0xe8;
+}
+
+// in_handler_call returns true if such a call has not returned. The function does not
+// return, as std::terminate does not; since gcc 14 the linker may place it far from
+// that.
+static bool in_handler_call(const struct memory_reader *reader,
+                            const struct exception_place *place)
+{
+    uint64_t words[STACK_WORDS];
+    for (size_t read = 0; read < SEARCHED_BYTES; read += sizeof(words)) {
+        if (memory_read(reader, place->sp + read, words, sizeof(words)) != CH_OK)
+            return false;
+        for (size_t i = 0; i < STACK_WORDS; i++)
+            if (is_handler_call(reader, &place->code, words[i]))
+                return true;
+    }
+    return false;
+}
+
 // is_uncaught returns true if the exception whose header has that layout was passed to
 // std::terminate. libstdc++ has that function's address in the header, as the handler
 // for unexpected exceptions. With libc++abi the exception counts as caught, but no
@@ -350,7 +384,7 @@ static bool is_uncaught(const struct memory_reader *reader,
     if (layout->dependent_has_type) // libc++abi
         return words[LANDING_PAD_AT / 8] == 0;
     found.unexpected = words[UNEXPECTED_AT / 8];
-    return in_terminate(reader, &found);
+    return in_terminate(reader, &found) || in_handler_call(reader, place);
 }
 
 // leads_to_uncaught reads the exception that word is a pointer to, if it was passed to
@@ -376,7 +410,6 @@ static enum ch_status find_on_stack(const struct memory_reader *reader,
                                     const struct exception_place *place,
                                     struct thrown_object *out)
 {
-    enum { SEARCHED_BYTES = 8192 };
     uint64_t words[STACK_WORDS];
     for (size_t read = 0; read < SEARCHED_BYTES; read += sizeof(words)) {
         if (memory_read(reader, place->sp + read, words, sizeof(words)) != CH_OK)

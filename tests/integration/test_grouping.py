@@ -29,7 +29,7 @@ from place import no_rust, rust_compiler
 SOURCES = os.path.join(harness.SOURCE, "tests", "integration", "programs", "grouping")
 SEED = int(os.environ.get("CRASHHOOK_SEED", "18"))
 REDUCED = 8  # bugs of each half
-LEAST = 97  # percent
+LEAST = 97 if harness.FULL else 95  # percent; a reduced run has few keys
 BAD = "0x10"
 
 Build = collections.namedtuple("Build", "name compiler flags")
