@@ -317,8 +317,9 @@ class CoresOfQemu(unittest.TestCase):
         crashes at its first instruction. The report says the values under that key."""
         count = 60 if os.environ.get("CRASHHOOK_FULL") == "1" else 6
         chance = random.Random(52)
-        signatures = [[chance.choice(classes) for _ in range(chance.randrange(6, 15))]
-                      for _ in range(count)]
+        simple = [one for one in classes if not one[0].startswith("struct")]
+        signatures = [[chance.choice(simple if number % 3 == 0 else classes)
+                       for _ in range(chance.randrange(6, 15))] for number in range(count)]
         source = os.path.join(self.scene.folder, "ctf.c")
         with open(source, "w", encoding="ascii") as file:
             file.write(ctf_program(signatures))
@@ -332,7 +333,7 @@ class CoresOfQemu(unittest.TestCase):
             os.remove(core)
             frame = frames_of(crashed_thread(report))[0]
             self.assertEqual(frame["function"], f"f{number}")
-            if frame["function_offset"] != 0:  # gcc 14 stores structures first
+            if frame["function_offset"] != 0:  # gcc 14 stores most structures first
                 continue
             tried += 1
             arguments = frame["arguments"][1:]
