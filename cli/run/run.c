@@ -369,11 +369,12 @@ static int run_by_trace(const struct options *options, struct session *session)
     if (options_given(options, "stderr-tail"))
         (void)command_fail("standard error of a traced program is not kept");
     // The tracer would be a process of the children's namespace.
-    if (run_has_apart_children())
+    const bool apart = run_has_apart_children();
+    if (apart)
         (void)command_fail("cannot trace a program whose children get a PID namespace "
                            "of their own");
     char **kept = tracer_environment();
-    if (kept == NULL || run_has_apart_children() || !find_tracer(agent))
+    if (kept == NULL || apart || !find_tracer(agent))
         return run_without(options->arguments);
     forget_preload(SETTINGS_TRACED, "yes");
     // The program takes the place of this process, so this is the last moment.
