@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "agent/live/facts.h"
@@ -151,21 +152,19 @@ static void note_emulator(const char *program, const struct text *maps,
                            "the crashed thread alone");
 }
 
-// count_supplied counts the mappings whose pages a user-space process supplies
-// (userfaultfd: VmFlags um, uw and ui).
-static size_t count_supplied(pid_t pid)
+// count_flagged counts the mappings that have one of those flags in VmFlags of smaps,
+// each of two letters after a space.
+static size_t count_flagged(const struct text *smaps, const char *wanted)
 {
-    struct text CH_CLEANUP(text_deinit) all = { 0 };
     size_t count = 0;
-    if (!process_file(pid, "smaps", &all))
-        return 0;
-    for (const char *at = all.bytes; (at = strstr(at, "\nVmFlags:")) != NULL;) {
-        const char *flags = at + 1;
-        size_t size = strcspn(flags, "\n");
-        at = flags;
-        count += memmem(flags, size, " um", 3) != NULL ||
-                 memmem(flags, size, " uw", 3) != NULL ||
-                 memmem(flags, size, " ui", 3) != NULL;
+    const char *at = smaps->size != 0 ? smaps->bytes : "";
+    while ((at = strstr(at, "\nVmFlags:")) != NULL) {
+        const char *line = ++at;
+        size_t size = strcspn(line, "\n");
+        const char *flag = wanted;
+        while (*flag != 0 && memmem(line, size, flag, 3) == NULL)
+            flag += 3;
+        count += *flag != 0;
     }
     return count;
 }
@@ -192,14 +191,14 @@ static size_t count_served(pid_t pid, const struct text *maps, struct text *out_
     return count;
 }
 
-static void note_blocking(pid_t pid, const struct text *maps,
+static void note_blocking(pid_t pid, const struct text *maps, const struct text *smaps,
                           struct doctor_finding *out)
 {
     static const char then[] =
         ": a report leaves out pages that do not come, and is later by 2 s, or a "
         "quarter of CRASHHOOK_TIMEOUT if that is less";
     struct text CH_CLEANUP(text_deinit) first = { 0 };
-    size_t supplied = count_supplied(pid);
+    size_t supplied = count_flagged(smaps, " um uw ui"); // userfaultfd
     size_t served = count_served(pid, maps, &first);
     if (supplied != 0)
         text_appendf(&out->line,
@@ -213,10 +212,38 @@ static void note_blocking(pid_t pid, const struct text *maps,
                      served, first.bytes, supplied == 0 ? then : "");
 }
 
+// has_shadow_stacks returns true if this processor and its kernel have shadow stacks:
+// user_shstk of x86-64, HWCAP_GCS of AArch64.
+static bool has_shadow_stacks(void)
+{
+#ifdef __aarch64__
+    return (getauxval(AT_HWCAP) >> 32 & 1) != 0;
+#else
+    enum { LIST_MAX = 1 << 20 };
+    struct text CH_CLEANUP(text_deinit) processors = { 0 };
+    return read_file("/proc/cpuinfo", LIST_MAX, &processors) == CH_OK &&
+           processors.size != 0 && strstr(processors.bytes, " user_shstk") != NULL;
+#endif
+}
+
+static void note_shadow_stack(const struct text *smaps, struct doctor_finding *out)
+{
+    if (count_flagged(smaps, " ss") != 0)
+        text_append_string(&out->line,
+                           "; it has a shadow stack, which gives the callers "
+                           "where its stack was overwritten");
+    else if (smaps->size != 0 && has_shadow_stacks())
+        text_append_string(&out->line,
+                           "; it has no shadow stack, which this processor offers: "
+                           "after an overwrite of its stack, callers may be missing "
+                           "(docs/unwinding.md says what it needs)");
+}
+
 static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
 {
     struct text CH_CLEANUP(text_deinit) status = { 0 };
     struct text CH_CLEANUP(text_deinit) maps = { 0 };
+    struct text CH_CLEANUP(text_deinit) smaps = { 0 };
     struct text CH_CLEANUP(text_deinit) environment = { 0 };
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     if (!process_file(pid, "maps", &maps) || !process_file(pid, "status", &status)) {
@@ -243,7 +270,9 @@ static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
     bool reported = enabled && catches && note_no_agent(pid, &maps, &environment, out);
     note_live_limits(&status, out);
     note_emulator(path.bytes, &maps, out);
-    note_blocking(pid, &maps, out);
+    (void)process_file(pid, "smaps", &smaps);
+    note_blocking(pid, &maps, &smaps, out);
+    note_shadow_stack(&smaps, out);
     if (enabled && !catches)
         text_append_string(&out->line, "; it does not catch SIGSEGV now");
     return reported ? DOCTOR_FINE : DOCTOR_TROUBLE;

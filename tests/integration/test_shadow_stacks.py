@@ -119,6 +119,41 @@ class OverwrittenStacks(unittest.TestCase):
             self.assertEqual(called(report), called(without))
             self.assertNotIn("overwritten", crashed_thread(report))
 
+    def test_a_processor_with_shadow_stacks_gives_the_callers_live(self):
+        shadowed = self.scene.builds[1]
+        if self.scene.run([shadowed, "0", "0", "shadow"]).status == 77:
+            self.skipTest("this processor or kernel has no shadow stacks")
+        for via in ("preload", "trace"):
+            for how, ending in CASES:
+                with self.subTest(via=via, how=how, ending=ending), Scene() as scene:
+                    scene.preload = None
+                    scene.run([harness.CRASHHOOK, "run", "--via", via, "--", shadowed,
+                               str(how), str(ending), "shadow"])
+                    (report,) = scene.reports()
+                    thread = crashed_thread(report)
+                    self.assertIn("overwritten", thread)
+                    own = ("parse", "outer", "main")
+                    self.assertEqual([n for n in names_of(thread) if n in own], list(own))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to mount")
+    def test_doctor_reports_that_a_process_has_a_shadow_stack(self):
+        with Scene() as scene:
+            process = scene.start(["sleep", "600"])
+            try:
+                smaps = os.path.join(scene.folder, "smaps")
+                with open(smaps, "w", encoding="ascii") as file:
+                    file.write("7f0000000000-7f0000001000 rw-p 0 00:00 0\nVmFlags: rd wr ss \n")
+                for mount, expected in (("true", False), (f"mount --bind {smaps} "
+                                                          f"/proc/{process.pid}/smaps", True)):
+                    said = subprocess.run(
+                        ["unshare", "--mount", "sh", "-c",
+                         f"{mount} && exec {harness.CRASHHOOK} doctor --pid {process.pid}"],
+                        capture_output=True, text=True, check=False).stdout
+                    self.assertEqual("it has a shadow stack" in said, expected, said)
+            finally:
+                process.kill()
+                process.communicate()
+
 
 if __name__ == "__main__":
     harness.main()

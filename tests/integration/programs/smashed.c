@@ -3,7 +3,8 @@
 // smashed HOW ENDING: overwrites return addresses in one of five ways, and ends in one
 // of four: by the return, by a fault in the same function, by one in a function that it
 // calls, and by abort. HOW 4 does so in a signal handler. With GCS_WORDS it keeps
-// copies of return addresses in `gcs`, as AArch64's processors do.
+// copies of return addresses in `gcs`, as AArch64's processors do. A third argument
+// gives it a shadow stack of x86-64; it exits with 77 where there is none.
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +88,21 @@ KEEP static int outer(int how, int ending)
     return parse(how, ending) + block[0];
 }
 
+// enable_shadow_stack is arch_prctl(ARCH_SHSTK_ENABLE, ARCH_SHSTK_SHSTK). Its caller
+// must not return: there is no copy of its return address.
+static inline __attribute__((always_inline)) void enable_shadow_stack(void)
+{
+    long result = -1;
+#ifdef __x86_64__
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(158L), "D"(0x5001L), "S"(1L)
+                     : "rcx", "r11", "memory");
+#endif
+    if (result != 0)
+        exit(77);
+}
+
 static int handled_ending;
 
 static void handle(int signal)
@@ -103,8 +119,10 @@ int main(int argc, char **argv)
     memset(source, 'A', sizeof(source) - 1);
     int how = argc > 1 ? argv[1][0] - '0' : 0;
     int ending = argc > 2 ? argv[2][0] - '0' : 0;
+    if (argc > 3)
+        enable_shadow_stack();
     if (how != 4)
-        return outer(how, ending) + room[1];
+        exit(outer(how, ending) + room[1]);
     handled_ending = ending;
     signal(SIGUSR1, handle);
     raise(SIGUSR1);
