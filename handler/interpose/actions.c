@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "handler/crash/crash.h"
@@ -221,14 +223,25 @@ static bool kernel_action(int signal, const struct sys_action *action,
     return syscall(SYS_rt_sigaction, signal, action, out_old, SYS_SIGSET_BYTES) == 0;
 }
 
-// tell_kernel installs our action in place of theirs.
-static void tell_kernel(int signal, const struct crash_action *theirs)
+// tell_kernel installs our action in place of theirs, and gives the one before.
+static void tell_kernel(int signal, const struct crash_action *theirs,
+                        struct sys_action *out_before)
 {
     struct sys_action ours;
     crash_action_for_kernel(signal, theirs, &ours);
     if (is_left_ignored(signal, theirs))
         ours = (struct sys_action){ .handler = (uintptr_t)SIG_IGN };
-    (void)kernel_action(signal, &ours, NULL);
+    (void)kernel_action(signal, &ours, out_before);
+}
+
+// correct_action makes *action, which is in our table, the kernel's where that has
+// neither ours nor one that we have left to it: it was set by a direct system call, by
+// a child of vfork, or cleared for a child (CLONE_CLEAR_SIGHAND).
+static void correct_action(const struct sys_action *kernel, struct crash_action *action)
+{
+    if (kernel->handler != (uintptr_t)crash_handle &&
+        (kernel->handler != (uintptr_t)SIG_IGN || kernel->handler != action->handler))
+        *action = (struct crash_action){ kernel->handler, kernel->flags, kernel->mask };
 }
 
 uint64_t actions_leave_to_exec(void)
@@ -258,7 +271,7 @@ void actions_keep(uint64_t left)
         if ((left >> signal & 1) == 0)
             continue;
         crash_action_read(signal, &theirs);
-        tell_kernel(signal, &theirs);
+        tell_kernel(signal, &theirs, NULL);
     }
 }
 
@@ -382,10 +395,26 @@ static bool abort_unblocks(void)
            strverscmp(gnu_get_libc_version(), "2.41") < 0;
 }
 
+// runs_in_memory_of_parent returns true in a child of vfork, for which libc still gives
+// the thread that called that. In a child that has memory of its own and was made by a
+// direct system call it does so too, so then the kernel is queried.
+static bool runs_in_memory_of_parent(void)
+{
+    enum { VM = 1, PER_THREAD = 8 }; // KCMP_VM; a thread's clock is ~tid * 8 + its kind
+    clockid_t clock = 0;
+    if (pthread_getcpuclockid(pthread_self(), &clock) != 0 ||
+        ~clock / PER_THREAD == (int)syscall(SYS_gettid))
+        return false;
+    return !crash_may_call(CRASH_CALLS_COMPARE) ||
+           syscall(SYS_kcmp, getpid(), getppid(), VM, 0, 0) <= 0;
+}
+
 bool actions_are_shared(void)
 {
-    if (crash_process == NULL || !crash_may_call(CRASH_CALLS_PID))
+    if (!crash_may_call(CRASH_CALLS_PID))
         return false;
+    if (crash_process == NULL)
+        return runs_in_memory_of_parent();
     if (*crash_process == 0)
         *crash_process = getpid();
     return *crash_process != getpid();
@@ -464,7 +493,7 @@ void actions_take(int signal)
         prepare_for(signal, &theirs);
     crash_action_exchange(signal, &theirs, &old);
     if (before.handler != (uintptr_t)SIG_DFL)
-        tell_kernel(signal, &theirs);
+        tell_kernel(signal, &theirs, NULL);
 }
 
 void actions_give_back(int signal)
@@ -481,19 +510,24 @@ static int exchange_ours(int signal, const struct sigaction *action,
 {
     struct crash_action theirs;
     struct crash_action before;
+    struct sys_action kernel = { .handler = (uintptr_t)crash_handle };
 
     if (action == NULL) {
         crash_action_read(signal, &before);
+        if (old != NULL)
+            (void)kernel_action(signal, NULL, &kernel);
     } else {
         // The new action is read before the old one is written: they may be one object.
         action_from_libc(&theirs, action);
         if (crash_action_calls(&theirs))
             prepare_for(signal, &theirs);
         crash_action_exchange(signal, &theirs, &before);
-        tell_kernel(signal, &theirs);
+        tell_kernel(signal, &theirs, &kernel);
     }
-    if (old != NULL)
+    if (old != NULL) {
+        correct_action(&kernel, &before);
         action_to_libc(&before, old);
+    }
     return 0;
 }
 

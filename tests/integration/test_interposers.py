@@ -5,6 +5,7 @@
 # No call of the library reaches a program's dispatcher.
 
 import itertools
+import os
 import signal
 import subprocess
 import unittest
@@ -94,6 +95,26 @@ class Ignored(unittest.TestCase):
             self.assertEqual((ended.status, ended.stdout), (7, f"{int(signal.SIGABRT)}\n"))
             self.assertEqual([report["process"]["arguments"][0] for report in scene.reports()],
                              ["sh"])
+
+
+class Vforks(unittest.TestCase):
+    """A child of vfork, in a program that has set no handler before."""
+
+    def test_what_the_child_sets_is_not_its_parents(self):
+        with Scene() as scene:
+            root = os.path.join(scene.folder, "root")
+            os.mkdir(root)
+            alone = scene.run([program("vfork_child_alone"), root], LD_PRELOAD="")
+            if "child 77" in alone.stdout:
+                self.skipTest("no root can be changed here")
+            self.assertEqual((alone.signal, alone.stdout),
+                             (signal.SIGSEGV, "child 0, environment 0\nactions 1 1\nhandled\n"))
+            for kind, preload in (("alone", HANDLER), ("shared", "")):
+                ours = scene.run([program(f"vfork_child_{kind}"), root], LD_PRELOAD=preload)
+                self.assertEqual((ours.signal, ours.stdout), (alone.signal, alone.stdout), kind)
+            reports = scene.reports()
+            self.assertEqual([frames_of(crashed_thread(report))[0].get("function")
+                              for report in reports], ["main", "main"])
 
 
 class Roots(unittest.TestCase):
