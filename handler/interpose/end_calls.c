@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls that execute another program, and quick_exit: interposed before libc's by
-// the shared library, they wait while another thread's crash is being reported. Without
-// a crash they make no system call of ours, unless the program ignores a signal that we
-// handle, so that they may be called wherever libc's may: in the child of a vfork,
-// under a filter.
+// The calls that execute another program, in this process or in a child, and
+// quick_exit: interposed before libc's by the shared library. Those that end this
+// program wait while another thread's crash is being reported. Without a crash they
+// make no system call of ours, unless the program ignores a signal that we handle, so
+// that they may be called wherever libc's may: in the child of a vfork, under a filter.
 #include <errno.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -23,11 +25,29 @@ typedef int exec_environment_fn(const char *, char *const *, char *const *);
 typedef int exec_descriptor_fn(int, char *const *, char *const *);
 typedef int exec_at_fn(int, const char *, char *const *, char *const *, int);
 typedef void quick_exit_fn(int);
+typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                     const posix_spawnattr_t *, char *const *, char *const *);
+typedef int system_fn(const char *);
+typedef FILE *popen_fn(const char *, const char *);
 
-enum end_call { EXECVE, EXECV, EXECVP, EXECVPE, FEXECVE, EXECVEAT, QUICK_EXIT };
+enum end_call {
+    EXECVE,
+    EXECV,
+    EXECVP,
+    EXECVPE,
+    FEXECVE,
+    EXECVEAT,
+    QUICK_EXIT,
+    POSIX_SPAWN,
+    POSIX_SPAWNP,
+    SYSTEM,
+    POPEN,
+};
 
-static const char end_names[][11] = { "execve",  "execv",    "execvp",    "execvpe",
-                                      "fexecve", "execveat", "quick_exit" };
+static const char end_names[][13] = { "execve",     "execv",       "execvp",
+                                      "execvpe",    "fexecve",     "execveat",
+                                      "quick_exit", "posix_spawn", "posix_spawnp",
+                                      "system",     "popen" };
 enum { END_CALLS = sizeof(end_names) / sizeof(end_names[0]) };
 static void *found_end[END_CALLS];
 
@@ -37,11 +57,10 @@ void end_calls_find(void)
         found_end[i] = next_symbol(end_names[i]);
 }
 
-// await_crash waits for the crash, and gives libc's own function, for an exec after the
-// signals in *out_left were left to it. NULL, with errno set: there is none.
-static void *await_crash(enum end_call call, uint64_t *out_left)
+// begin_call gives libc's own function, for an exec after the signals in *out_left were
+// left to it. NULL, with errno set: there is none.
+static void *begin_call(enum end_call call, uint64_t *out_left)
 {
-    crash_claim_await();
     if (found_end[call] == NULL)
         found_end[call] = next_symbol(end_names[call]);
     if (found_end[call] == NULL)
@@ -51,8 +70,15 @@ static void *await_crash(enum end_call call, uint64_t *out_left)
     return found_end[call];
 }
 
-// has_failed takes back what await_crash did, as no other program was executed.
-static int has_failed(int result, uint64_t left)
+// await_crash waits for the crash before it begins the call.
+static void *await_crash(enum end_call call, uint64_t *out_left)
+{
+    crash_claim_await();
+    return begin_call(call, out_left);
+}
+
+// is_back takes back what begin_call did, as this program continues.
+static int is_back(int result, uint64_t left)
 {
     const int error = errno;
     actions_keep(left);
@@ -66,7 +92,7 @@ static int execute_path(enum end_call call, const char *path, char *const argv[]
 {
     uint64_t left = 0;
     exec_path_fn *next = (exec_path_fn *)await_crash(call, &left);
-    return next != NULL ? has_failed(next(path, argv), left) : -1;
+    return next != NULL ? is_back(next(path, argv), left) : -1;
 }
 
 static int execute_in(enum end_call call, const char *path, char *const argv[],
@@ -74,7 +100,7 @@ static int execute_in(enum end_call call, const char *path, char *const argv[],
 {
     uint64_t left = 0;
     exec_environment_fn *next = (exec_environment_fn *)await_crash(call, &left);
-    return next != NULL ? has_failed(next(path, argv, envp), left) : -1;
+    return next != NULL ? is_back(next(path, argv, envp), left) : -1;
 }
 
 CRASHHOOK_API int execve(const char *path, char *const argv[], char *const envp[])
@@ -101,7 +127,7 @@ CRASHHOOK_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
     uint64_t left = 0;
     exec_descriptor_fn *next = (exec_descriptor_fn *)await_crash(FEXECVE, &left);
-    return next != NULL ? has_failed(next(fd, argv, envp), left) : -1;
+    return next != NULL ? is_back(next(fd, argv, envp), left) : -1;
 }
 
 // execveat is not declared by every libc.
@@ -113,7 +139,7 @@ CRASHHOOK_API int execveat(int folder, const char *path, char *const argv[],
 {
     uint64_t left = 0;
     exec_at_fn *next = (exec_at_fn *)await_crash(EXECVEAT, &left);
-    return next != NULL ? has_failed(next(folder, path, argv, envp, flags), left) : -1;
+    return next != NULL ? is_back(next(folder, path, argv, envp, flags), left) : -1;
 }
 
 // execute_list gathers the arguments from first to the NULL that ends them. EXECVE: the
@@ -170,4 +196,60 @@ CRASHHOOK_API void quick_exit(int status)
         _exit(status);
     next(status);
     __builtin_unreachable();
+}
+
+// While a program is executed in a child, this one ignores what it wants to be ignored,
+// because libc's child is not seen. Nearly no program ignores such a signal: then these
+// are a jump.
+
+CRASHHOOK_API int posix_spawn(pid_t *restrict pid, const char *restrict path,
+                              const posix_spawn_file_actions_t *files,
+                              const posix_spawnattr_t *restrict attributes,
+                              char *const argv[restrict], char *const envp[restrict])
+{
+    uint64_t left = 0;
+    spawn_fn *next = (spawn_fn *)begin_call(POSIX_SPAWN, &left);
+    if (next == NULL)
+        return ENOSYS;
+    if (left == 0)
+        return next(pid, path, files, attributes, argv, envp);
+    return is_back(next(pid, path, files, attributes, argv, envp), left);
+}
+
+CRASHHOOK_API int posix_spawnp(pid_t *restrict pid, const char *restrict file,
+                               const posix_spawn_file_actions_t *files,
+                               const posix_spawnattr_t *restrict attributes,
+                               char *const argv[restrict], char *const envp[restrict])
+{
+    uint64_t left = 0;
+    spawn_fn *next = (spawn_fn *)begin_call(POSIX_SPAWNP, &left);
+    if (next == NULL)
+        return ENOSYS;
+    if (left == 0)
+        return next(pid, file, files, attributes, argv, envp);
+    return is_back(next(pid, file, files, attributes, argv, envp), left);
+}
+
+// call_system and call_popen are system and popen, names that are banned here.
+int call_system(const char *command) __asm__("system");
+FILE *call_popen(const char *command, const char *mode) __asm__("popen");
+
+CRASHHOOK_API int call_system(const char *command)
+{
+    uint64_t left = 0;
+    system_fn *next = (system_fn *)begin_call(SYSTEM, &left);
+    if (next == NULL)
+        return -1;
+    return left == 0 ? next(command) : is_back(next(command), left);
+}
+
+CRASHHOOK_API FILE *call_popen(const char *command, const char *mode)
+{
+    uint64_t left = 0;
+    popen_fn *next = (popen_fn *)begin_call(POPEN, &left);
+    if (next == NULL || left == 0)
+        return next != NULL ? next(command, mode) : NULL;
+    FILE *stream = next(command, mode);
+    (void)is_back(0, left);
+    return stream;
 }
