@@ -27,6 +27,10 @@ enum { ASKED_BYTES = 0 };
 enum { ASKED_BYTES = (sizeof(struct crash_asked) + 15) & ~15u };
 #endif
 
+// AUTODISARM is the kernel's SS_AUTODISARM, which not every libc defines: while a
+// handler runs the thread has no alternate stack.
+static const int AUTODISARM = (int)0x80000000u;
+
 static const stack_t no_stack = { .ss_flags = SS_DISABLE };
 
 size_t crash_stack_bytes;
@@ -152,6 +156,9 @@ static bool leave_for(struct crash_asked *asked, const stack_t *theirs)
     if (asked->left != NULL) {
         asked->left->nested = nested;
         ((ucontext_t *)asked->home->context)->uc_stack = asked->left->theirs;
+        // As by the kernel, it is set again when the handler returns.
+        if ((asked->left->theirs.ss_flags & AUTODISARM) != 0)
+            asked->left->theirs = no_stack;
     }
     return true;
 }
