@@ -84,6 +84,7 @@ struct crash_state {
     void *callback_stack_end; // NULL: there is no stack for them
     bool reads_thread_word;   // see machine_thread_word
     uint64_t strict_thread;   // see crash_is_strict
+    uint64_t raises_abort;    // a thread's word, in raise(SIGABRT); 0: none
     uint32_t *ended; // enum liveness_ended, in a liveness record; NULL: there is none
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
@@ -116,8 +117,7 @@ struct crash_plan {
 
 extern struct crash_state crash_state;
 
-// crash_plan is the plan for the next crash; it is set before the first handler is
-// installed.
+// crash_plan is the plan for the next crash, set before the first handler is there.
 extern struct crash_plan *crash_plan;
 
 // crash_handle is the signal handler.

@@ -201,6 +201,10 @@ void crash_report_exit(int status, uintptr_t depth);
 // 0 is the process itself.
 void crash_report_signal(int signal, int code, int32_t process);
 
+// crash_raise_take returns true, once, if this thread has called raise(SIGABRT) itself:
+// that is no abort.
+bool crash_raise_take(void);
+
 // crash_tell_end reports a fault whose handler is about to exit with status, or to send
 // the signal of then (NULL: none).
 void crash_tell_end(const struct crash_fault *first, int status, const siginfo_t *then);

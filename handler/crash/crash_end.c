@@ -110,3 +110,12 @@ void crash_report_signal(int signal, int code, int32_t process)
     const siginfo_t then = { .si_signo = signal, .si_code = code, .si_pid = process };
     report_end(-1, &then, (uintptr_t)__builtin_frame_address(0));
 }
+
+bool crash_raise_take(void)
+{
+    uint64_t thread = __atomic_load_n(&crash_state.raises_abort, __ATOMIC_RELAXED);
+    return thread != 0 &&
+           thread == machine_thread_word(crash_state.reads_thread_word) &&
+           __atomic_compare_exchange_n(&crash_state.raises_abort, &thread, 0, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}

@@ -58,10 +58,11 @@ static bool same_registers(const uint64_t *before, const uint64_t *after)
 }
 
 // aborts returns true if the signal is abort()'s, which does more when a handler
-// returns.
+// returns. It is sent to the thread: kill and sigqueue are of programs that continue.
 static bool aborts(int signal, const siginfo_t *info)
 {
-    return signal == SIGABRT && info->si_code <= 0 && info->si_pid == sys_getpid();
+    return signal == SIGABRT && info->si_code == SI_TKILL &&
+           info->si_pid == sys_getpid() && !crash_raise_take();
 }
 
 enum crash_verdict crash_judge(struct crash_asked *asked)

@@ -64,8 +64,14 @@ CRASHHOOK_API void abort_at_once(void)
     ((void (*)(void))unblock_abort())();
 }
 
+// raise is not what libc's abort calls: a program that raises SIGABRT itself continues
+// where its handler returns.
 CRASHHOOK_API int raise(int number)
 {
+    if (number == SIGABRT)
+        __atomic_store_n(&crash_state.raises_abort,
+                         machine_thread_word(crash_state.reads_thread_word),
+                         __ATOMIC_RELAXED);
     raise_fn *next = (raise_fn *)before_signal(RAISE, number, SI_TKILL, THIS_PROCESS);
     return next(number);
 }
