@@ -184,13 +184,21 @@ static void at_thread_end(void *stack)
     threads_stack_destroy(stack);
 }
 
-// has_thread_key makes the key the first time. False: there are no more keys.
+// has_thread_key makes the key the first time. False: there are not two keys left.
 static bool has_thread_key(void)
 {
     uint32_t none = KEY_NONE;
     if (__atomic_compare_exchange_n(&stack_key_state, &none, KEY_WANTED, false,
                                     __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+        // The last one that there is stays the program's.
+        pthread_key_t last;
         bool made = pthread_key_create(&stack_key, at_thread_end) == 0;
+        if (made && pthread_key_create(&last, NULL) == 0) {
+            pthread_key_delete(last);
+        } else if (made) {
+            pthread_key_delete(stack_key);
+            made = false;
+        }
         __atomic_store_n(&stack_key_state, made ? KEY_MADE : KEY_REFUSED,
                          __ATOMIC_RELEASE);
         sys_futex_wake_all(&stack_key_state);

@@ -67,5 +67,30 @@ class Unharmed(unittest.TestCase):
             self.assertEqual(len(scene.reports()), 20)
 
 
+class Signals(unittest.TestCase):
+    """What a program does with the signals that we handle, too."""
+
+    CASES = ("sends", "clears", "vforks", "directly", "spawns", "disarms", "keys")
+
+    def test_a_program_sees_its_signals_as_it_does_alone(self):
+        run = [harness.CRASHHOOK, "run", "--via", "preload", "--"]
+        for case in self.CASES:
+            with Scene() as scene:
+                alone = scene.run([program("unnoticed_alone"), case], LD_PRELOAD="")
+                self.assertEqual(alone.status, 0, alone.stderr)
+                self.assertNotEqual(alone.stdout, "")
+                for way, command, variables in (
+                        ("preloaded", [program("unnoticed_alone"), case], {}),
+                        ("linked", [program("unnoticed_shared"), case], {"LD_PRELOAD": ""}),
+                        ("run", [*run, program("unnoticed_alone"), case], {"LD_PRELOAD": ""}),
+                        ("daemon", [program("unnoticed_alone"), case],
+                         {"CRASHHOOK_MODE": "daemon"})):
+                    with self.subTest(case=case, way=way):
+                        ended = scene.run(command, **variables)
+                        self.assertEqual((ended.signal, ended.status, ended.stdout, ended.stderr),
+                                         (0, 0, alone.stdout, alone.stderr))
+                        self.assertEqual(scene.reports(), [])
+
+
 if __name__ == "__main__":
     harness.main()
