@@ -217,12 +217,17 @@ static bool read_issue_event(struct http_request *request, const json_t *json,
     if (out->action == NULL || out->login == NULL || out->ticket.url == NULL ||
         out->ticket.state == NULL || changed == NULL ||
         strlen(out->ticket.url) >= TICKET_URL ||
-        strncmp(out->ticket.url, "http", 4) != 0 ||
+        (strncmp(out->ticket.url, "https://", 8) != 0 &&
+         strncmp(out->ticket.url, "http://", 7) != 0) ||
         timestamp_read(changed, 0, &out->ticket.changed_ms) != CH_OK)
         http_fail(request, 400, "the body is no event about an issue");
     else if (out->ticket.changed_ms > timestamp_now() + TICKET_AHEAD_MS)
         http_fail(request, 400, "updated_at is in the future");
     else {
+        // The issue of such an event is as it was before.
+        if (strcmp(out->action, "deleted") == 0 ||
+            strcmp(out->action, "transferred") == 0)
+            out->ticket.state = out->action;
         out->may_decide = may_decide(issue, out->login);
         return true;
     }

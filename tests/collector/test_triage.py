@@ -342,6 +342,8 @@ class Tickets(unittest.TestCase):
         self.assertEqual(self.event("ping", 1, text, X_GitHub_Event="ping")[0], 200)
         self.assertEqual(self.event("closed", 1, "/groups/" + "ab" * 16)[0], 404)
         self.assertEqual(self.event("closed", 75, text)[0], 400)
+        for url in ("httpx://x", "javascript:x", "http:", "https://" + "x" * 4000):
+            self.assertEqual(self.event("closed", 1, text, issue={"html_url": url})[0], 400)
         # A tracker of a project knows its groups alone.
         self.assertEqual(self.event("closed", 1, text, secret="shops")[0], 404)
         self.assertEqual(self.status(), "open")
@@ -387,6 +389,15 @@ class Tickets(unittest.TestCase):
         self.assertEqual((tickets(self.group), tickets(theirs)), (["open"], ["closed"]))
         self.assertEqual(self.event("closed", 2, "/groups/" + self.group)[0], 200)
         self.assertEqual(tickets(self.group), ["closed"])
+        # The same issue from the tracker of all projects, too: it is listed once, as it was last.
+        for second, secret, action in ((51, "s3cret", "reopened"), (52, "shops", "closed"),
+                                       (52, "s3cret", "edited"), (53, "s3cret", "deleted")):
+            event = self.event(action, second, "/groups/" + theirs, secret=secret)
+            self.assertEqual(event[0], 200)
+            self.assertEqual(tickets(theirs), [{"reopened": "open", "edited": "closed"}
+                                               .get(action, action)])
+        page = self.own.request("GET", "/groups/" + theirs)[2].decode()
+        self.assertEqual(page.count('href="https://git.example.org/acme/shop/issues/7"'), 1)
         soon, late = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + ahead))
                       for ahead in (300, 900))
         text = "/groups/" + self.group

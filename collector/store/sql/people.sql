@@ -66,10 +66,14 @@ ON CONFLICT(project, url) DO UPDATE SET group_id = excluded.group_id, title = ex
     state = excluded.state, sum = excluded.sum, changed = excluded.changed
 
 -- name: STORE_TICKETS
-SELECT url, group_id, title, state, changed
-FROM tickets
-WHERE group_id = ?1 OR group_id IN (SELECT fingerprint FROM merged WHERE target = ?1)
-ORDER BY changed DESC, url LIMIT ?2
+-- An issue of which the trackers of a project and of all projects sent events is one: as it
+-- changed last.
+SELECT t.url, t.group_id, t.title, t.state, t.changed
+FROM tickets t
+WHERE (t.group_id = ?1 OR t.group_id IN (SELECT fingerprint FROM merged WHERE target = ?1))
+    AND NOT EXISTS(SELECT 1 FROM tickets o WHERE o.group_id = t.group_id AND o.url = t.url
+        AND (o.changed > t.changed OR (o.changed = t.changed AND o.project > t.project)))
+ORDER BY t.changed DESC, t.url LIMIT ?2
 
 -- name: STORE_SALT_ADD
 INSERT INTO user_salt(one, salt) VALUES(1, ?1) ON CONFLICT(one) DO NOTHING

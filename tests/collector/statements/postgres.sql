@@ -850,10 +850,12 @@ ON CONFLICT(project, url) DO UPDATE SET group_id = excluded.group_id, title = ex
 state = excluded.state, sum = excluded.sum, changed = excluded.changed
 
 -- STORE_TICKETS
-SELECT url, group_id, title, state, changed
-FROM tickets
-WHERE group_id = ?1 OR group_id IN (SELECT fingerprint FROM merged WHERE target = ?1)
-ORDER BY changed DESC, url LIMIT ?2
+SELECT t.url, t.group_id, t.title, t.state, t.changed
+FROM tickets t
+WHERE (t.group_id = ?1 OR t.group_id IN (SELECT fingerprint FROM merged WHERE target = ?1))
+AND NOT EXISTS(SELECT 1 FROM tickets o WHERE o.group_id = t.group_id AND o.url = t.url
+    AND (o.changed > t.changed OR (o.changed = t.changed AND o.project > t.project)))
+ORDER BY t.changed DESC, t.url LIMIT ?2
 
 -- STORE_SALT_ADD
 INSERT INTO user_salt(one, salt) VALUES(1, ?1) ON CONFLICT(one) DO NOTHING
