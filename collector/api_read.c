@@ -74,6 +74,7 @@ static json_t *group_json(const struct store_group *group)
     set_text(json, "first_release", group->first_release);
     set_number(json, "filtered_count", group->filtered_count);
     set_number(json, "filtered_machines", group->filtered_machines);
+    set_number(json, "filtered_users", group->filtered_users);
     json_object_set_new(json, "filtered_more", json_boolean(group->filtered_more));
     set_text(json, "status_rule", group->resolved_in_it ? "in" : "after");
     set_text(json, "resolved_in", group->resolved_in);
@@ -117,7 +118,8 @@ static void write_group_csv(void *context, const struct store_group *group)
     csv_append_number(out, group->machines, false);
     csv_append_number(out, group->filtered_count, false);
     csv_append_number(out, group->filtered_machines, false);
-    csv_append_number(out, group->users, true);
+    csv_append_number(out, group->users, false);
+    csv_append_number(out, group->filtered_users, true);
 }
 
 static void write_report_csv(void *context, const struct store_report *report)
@@ -191,7 +193,8 @@ static void answer_rows(struct http_request *request, struct filter *filter,
         text_append_string(
             rows.out, groups ? "id,title,summary,status,assignee,program,project,"
                                "first_release,last_release,first_seen,last_seen,"
-                               "reports,machines,filtered_reports,filtered_machines"
+                               "reports,machines,filtered_reports,filtered_machines,"
+                               "users,filtered_users"
                                "\r\n"
                              : "id,group,time,received,title,summary,signal,release,"
                                "environment,executable,host\r\n");

@@ -36,8 +36,8 @@ enum {
 
 // STORE_GROUP_NUMBERS stands for the same of each number. count is of all reports that
 // were received, kept of those that retention has left, filtered_count of those that
-// the filter accepts; machines is the hosts that they came from, filtered_machines of
-// those that the filter accepts; users is the values of their tag `user`. An ignored
+// the filter accepts; machines is the hosts that they came from and users the values of
+// their tag `user`, filtered_machines and filtered_users the same of those. An ignored
 // group is open again at one of the `until`, of which 0 is no limit. version increases
 // with each decision; status_time_ms is 0 if there was none.
 #define STORE_GROUP_NUMBERS(ROW)                                                       \
@@ -54,7 +54,8 @@ enum {
     ROW(version, version)                                                              \
     ROW(status_time_ms, status_time)                                                   \
     ROW(filtered_count, filtered)                                                      \
-    ROW(filtered_machines, filtered_machines)
+    ROW(filtered_machines, filtered_machines)                                          \
+    ROW(filtered_users, filtered_users)
 
 #define STORE_GROUP_TEXT(member, column) const char *member;
 #define STORE_GROUP_NUMBER(member, column) int64_t member;

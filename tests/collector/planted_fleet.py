@@ -25,6 +25,7 @@ FULL_COUNT = 6500
 HOSTS = [f"node-{number:02}" for number in range(40)]
 BAD_HOST, BUSY_HOST, CANARY_HOST = HOSTS[13], HOSTS[7], HOSTS[39]
 UPGRADE_DAYS = 4
+USERS_OF_HOST = 3
 BUGS_OF_EACH = 14
 BUGS = 5 * BUGS_OF_EACH
 
@@ -86,6 +87,13 @@ def release_on(program, host, ago):
         if ago <= since - late and (name != CANARY or host == CANARY_HOST):
             found = number
     return found
+
+
+def user_on(host, number):
+    """A person works on two hosts; a program on the busy one runs for nobody in particular."""
+    if host == BUSY_HOST:
+        return None
+    return f"{HOSTS.index(host) // 2 * USERS_OF_HOST + number % USERS_OF_HOST}@example.org"
 
 
 class Fleet:
@@ -170,6 +178,7 @@ class Fleet:
                               f"6.1.0-{20 + HOSTS.index(host) % 3}-amd64")
         report["process"]["executable"] = f"/opt/{program}-{name}/bin/{program}"
         report["images"] = report["images"][:2]
+        report["tags"] = {"user": user_on(host, len(self.reports))}
         stamp = self.now - int(ago * DAY)
         report["time"] = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(stamp))
         self.reports.append(report)
@@ -198,6 +207,9 @@ class Fleet:
                 "program": bug[0], "function": function_of(bug), "count": len(reports),
                 "machines": len({report["host"]["hostname"] for report in reports}),
                 "hosts": collections.Counter(r["host"]["hostname"] for r in reports),
+                "users": {release: sorted({r["tags"]["user"] for r in reports
+                                           if release in ("", r["release"])} - {None})
+                          for release in [""] + order},
                 "releases": collections.Counter(r["release"] for r in reports),
                 "first_release": min((r["release"] for r in reports), key=order.index),
                 "first_seen": reports[0]["time"], "last_seen": reports[-1]["time"],

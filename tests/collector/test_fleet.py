@@ -94,18 +94,26 @@ class Fleet(Planted):
         self.assertEqual({g["id"]: g["status"] for g in self.groups("is=any")},
                          {id: g["status"] for id, g in self.plan["groups"].items()})
 
-    def test_how_many_reports_and_machines_each_bug_has(self):
-        self.assertEqual({g["id"]: (g["count"], g["machines"], g["filtered_count"],
-                                    g["filtered_machines"]) for g in self.groups("is=any")},
-                         {id: (g["count"], g["machines"]) * 2
+    def test_how_many_reports_machines_and_users_each_bug_has(self):
+        self.assertEqual({g["id"]: (g["count"], g["machines"], g["users"],
+                                    g["filtered_count"], g["filtered_machines"],
+                                    g["filtered_users"]) for g in self.groups("is=any")},
+                         {id: (g["count"], g["machines"], len(g["users"][""])) * 2
                           for id, g in self.plan["groups"].items()})
         for program, order in self.plan["order"].items():
             for release in order:
                 found = self.groups(f"is=any&program={program}&release={release}")
-                self.assertEqual({g["id"]: g["filtered_count"] for g in found},
-                                 {id: g["releases"][release]
+                self.assertEqual({g["id"]: (g["filtered_count"], g["filtered_users"])
+                                  for g in found},
+                                 {id: (g["releases"][release], len(g["users"][release]))
                                   for id, g in self.plan["groups"].items()
                                   if g["program"] == program and release in g["releases"]})
+
+    def test_which_bugs_a_user_met(self):
+        user = self.plan["groups"][self.plan["next"][0]]["users"][""][0]
+        self.assertEqual(self.ids("is=any&user=" + user),
+                         sorted(id for id, group in self.plan["groups"].items()
+                                if user in group["users"][""]))
 
     def test_what_to_fix_next(self):
         found = self.ask("/api/v1/groups?is=open&sort=count&limit=5")["groups"]
@@ -166,13 +174,14 @@ class Pages(Planted):
         self.search("assignee:kim")
         self.assertEqual(self.listed(), self.plan["taken"])
 
-    def test_a_group_says_its_release_machines_state_and_what_is_in_common(self):
+    def test_a_group_says_its_release_machines_users_state_and_what_is_in_common(self):
         for id in (self.plan["resolved"] + self.plan["back"] + self.plan["next"][:2] +
                    self.plan["one_kernel"][:1]):
             group = self.plan["groups"][id]
             text = self.open(id)
             self.assertIn(f"Reports\n{group['count']}\n", text)
             self.assertIn(f"Machines\n{group['machines']}\n", text)
+            self.assertIn(f"Users\n{len(group['users'][''])}\n", text)
             self.assertIn(f"in {group['first_release']}\n", text)
             self.assertIn(f"\n{group['status']}\n", text)
             self.assertEqual("kernel " + self.plan["one_kernel"][1] in text,

@@ -6,6 +6,7 @@
 
 import base64
 import contextlib
+import csv
 import datetime
 import glob
 import gzip
@@ -681,11 +682,23 @@ class Deeds(unittest.TestCase):
                               if deed["what"] != "decision"],
                              [("adm", "erase", "user:" + EVE),
                               ("kim", "export", sent2["id"]),
+                              ("kim", "view", sent["id"]),
+                              ("kim", "export", "groups.csv"),
                               ("kim", "export", sent["id"])])
+            for text, count in (("ERASE", 1), (sent2["id"], 1), ("groups.csv", 1), ("%", 0),
+                                ("no such", 0)):
+                path = "/api/v1/audit?q=" + urllib.parse.quote(text)
+                found = own.json("GET", path, None, bearer("adm"))[1]["audit"]
+                self.assertEqual(len(found), count, text)
+                page = own.request("GET", path.replace("/api/v1/audit", "/access"), None,
+                                   bearer("adm"))[2].decode()
+                self.assertEqual(page.count("<span>kim: ") + page.count("<span>adm: "), count)
+                self.assertIn(f'value="{text}"', page)
+            self.assertEqual(own.json("GET", "/api/v1/audit?w=x", None, bearer("adm"))[0], 400)
 
-    def users(self, own, search="is:any"):
+    def users(self, own, search="is:any", key="users"):
         path = "/api/v1/groups?q=" + urllib.parse.quote(search)
-        return [group["users"] for group in own.json("GET", path)[1]["groups"]]
+        return [group[key] for group in own.json("GET", path)[1]["groups"]]
 
     def test_users_are_counted_by_pseudonyms_and_forgotten(self):
         names = ("kim@example.org", "eve@example.org", "kim@example.org", None)
@@ -721,6 +734,13 @@ class Deeds(unittest.TestCase):
             for text in [page] + [pathlib.Path(file).read_bytes() for file in files]:
                 self.assertNotIn(b"kim@example", text)
                 self.assertNotIn(b"eve@example", text)
+            for count, search in ((2, "is:any"), (1, "user:kim@example.org"), (0, "-user:#*"),
+                                  (2, "-user:nobody"), (2, "program:* time:>2020-01-01")):
+                self.assertEqual(self.users(own, search, "filtered_users"), [count], search)
+            rows = list(csv.DictReader(own.request(
+                "GET", "/api/v1/groups?form=csv&user=eve@example.org")[2].decode().splitlines()))
+            self.assertEqual([(row["users"], row["filtered_users"]) for row in rows],
+                             [("2", "1")])
             answer = own.json("DELETE", "/api/v1/reports?user=kim@example.org")[1]
             self.assertEqual((answer, self.users(own)), ({"removed": 2, "more": False}, [1]))
             own.stop()

@@ -31,6 +31,7 @@ SELECT {GROUP_COLUMNS}, h.place AS place,
     {MACHINES}                              --: counts_sort !by_machines
     {MACHINES}                              --: !counts_sort
     AS filtered_machines,
+    {USERS} AS filtered_users,
     {CUT} AS cut,
     (SELECT count(*) FROM hit)              --: counted
     0                                       --: !counted
@@ -52,7 +53,7 @@ SELECT count(*) FROM ({HITS}) hit
 
 -- name: STORE_FIND_GROUP
 SELECT {GROUP_COLUMNS}, g.last_seen AS place, g.count AS filtered,
-    g.machines AS filtered_machines, 0 AS cut, 1 AS found
+    g.machines AS filtered_machines, g.users AS filtered_users, 0 AS cut, 1 AS found
 FROM groups g
 WHERE 1 = 1 AND g.number = {GROUP_OF_KEY}
 
@@ -304,13 +305,22 @@ END                                         --: count_part
 -- store among the newest of them.
 g.machines                                  --: !narrowed
 --: narrowed {
-(SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM
+(SELECT count(DISTINCT c.hostname) FROM ({COUNTED_REPORTS}) c WHERE c.hostname <> '')
+--: }
+
+-- part: USERS
+-- The same of users; most groups have none.
+g.users                                     --: !narrowed
+--: narrowed {
+CASE WHEN g.users = 0 THEN 0 ELSE (SELECT count(DISTINCT t.value)
+FROM ({COUNTED_REPORTS}) c JOIN tags t ON t.report = c.number AND t.key = 'user') END
+--: }
+
+-- part: COUNTED_REPORTS
+SELECT r.number, r.hostname FROM
     (SELECT {BOUND} AS time) b CROSS JOIN   --: large
     reports r WHERE r.group_number = g.number {TERMS_IN_GROUP ranked}
     AND r.time >= b.time                    --: large
-) c WHERE c.hostname <> '')
---: }
 
 -- part: CUT
 -- 1 if the count left out older reports, which were not looked at; else 0.

@@ -2644,8 +2644,7 @@ AS filtered,
 {if counts_sort by_machines}h.place{end}
 {if counts_sort !by_machines}{if !narrowed}g.machines{end}
 {if narrowed}
-(SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
 {if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
@@ -2723,8 +2722,7 @@ LIMIT 1) IS NOT NULL{end}
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
 {if narrowed}
-(SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
 {if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
@@ -2797,10 +2795,87 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}
-) c WHERE c.hostname <> '')
+{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
 {end}{end}
 AS filtered_machines,
+{if !narrowed}g.users{end}
+{if narrowed}
+CASE WHEN g.users = 0 THEN 0 ELSE (SELECT count(DISTINCT t.value)
+FROM (SELECT r.number, r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} (
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+) {if closes}){end}
+{end}
+{if large}AND r.time >= b.time{end}) c JOIN tags t ON t.report = c.number AND t.key = 'user') END
+{end} AS filtered_users,
 {if !examined}0{end}
 {if examined}
 {each lone}
@@ -3165,8 +3240,7 @@ LIMIT 1) IS NOT NULL{end}
 {if count_part}END{end} AS place FROM hit g) c{end}
 {if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
 {if narrowed}
-(SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
 {if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
@@ -3660,7 +3734,7 @@ SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_s
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
 g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
 g.until_time, g.version, g.project, g.program, g.last_seen AS place, g.count AS filtered,
-g.machines AS filtered_machines, 0 AS cut, 1 AS found
+g.machines AS filtered_machines, g.users AS filtered_users, 0 AS cut, 1 AS found
 FROM groups g
 WHERE 1 = 1 AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
         = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),

@@ -2416,8 +2416,7 @@ AS filtered,
 {if counts_sort by_machines}h.place{end}
 {if counts_sort !by_machines}{if !narrowed}g.machines{end}
 {if narrowed}
-(SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
 {if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
@@ -2478,8 +2477,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
 {if narrowed}
-(SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
 {if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
@@ -2535,10 +2533,70 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}
-) c WHERE c.hostname <> '')
+{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
 {end}{end}
 AS filtered_machines,
+{if !narrowed}g.users{end}
+{if narrowed}
+CASE WHEN g.users = 0 THEN 0 ELSE (SELECT count(DISTINCT t.value)
+FROM (SELECT r.number, r.hostname FROM
+{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+AND (w.kind BETWEEN 11 AND 14
+OR w.kind BETWEEN 3 AND 5)) AND{end}
+{end}
+{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+{if as_is part !wildcard}contains(:value, m.list) AND{end}
+{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}contains(:value, substr(j.value, 4)){end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+){end}
+{if word}){end}) {if closes}){end}
+{end}
+{if large}AND r.time >= b.time{end}) c JOIN tags t ON t.report = c.number AND t.key = 'user') END
+{end} AS filtered_users,
 {if !examined}0{end}
 {if examined}
 {each lone}
@@ -2824,8 +2882,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if count_part}END{end} AS place FROM hit g) c{end}
 {if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
 {if narrowed}
-(SELECT count(DISTINCT c.hostname)
-FROM (SELECT r.hostname FROM
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
 {if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
@@ -3224,7 +3281,7 @@ SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_s
 g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
 g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
 g.until_time, g.version, g.project, g.program, g.last_seen AS place, g.count AS filtered,
-g.machines AS filtered_machines, 0 AS cut, 1 AS found
+g.machines AS filtered_machines, g.users AS filtered_users, 0 AS cut, 1 AS found
 FROM groups g
 WHERE 1 = 1 AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
         = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
