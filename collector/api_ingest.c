@@ -98,12 +98,12 @@ static void refuse_upload(struct http_request *request, enum ch_status status)
 static bool hide_user(struct http_request *request, const struct opened_report *opened,
                       struct text *out)
 {
-    const char *salt = collector_of(request)->user_salt;
-    if (salt[0] == 0)
+    const struct collector *collector = collector_of(request);
+    if (collector->plain_users)
         return true;
     enum ch_status status =
-        user_name_hide_in(salt, request->who.project, opened->json, opened->text.bytes,
-                          opened->text.size, out);
+        user_name_hide_in(collector->user_salt, request->who.project, opened->json,
+                          opened->text.bytes, opened->text.size, out);
     if (status == CH_ERR_MALFORMED)
         http_fail(request, 400,
                   "the tag `user` has to be a string, and its keys without escapes");

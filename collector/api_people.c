@@ -131,9 +131,8 @@ static enum ch_status erase_for(struct store *store, const struct store_filter *
     return CH_OK;
 }
 
-// name_users has the filter match users by the names that the search replaced: reports
-// of a store before layout 19, and those taken under `--users plain`, have them. false:
-// it replaced none.
+// name_users has the filter match users by their other names: reports of a store before
+// layout 19, and those taken with another `--users`, have them. false: there are none.
 static bool name_users(struct filter *filter)
 {
     bool some = false;

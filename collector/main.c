@@ -465,21 +465,23 @@ static const char *configure_collector(const struct options *options,
     return NULL;
 }
 
-// open_user_salt reads what the names of users are hashed with, or makes it.
+// open_user_salt reads what the names of users are hashed with, or makes it. Where
+// names are stored it is of use still: reports that came before have pseudonyms.
 static enum ch_status open_user_salt(struct collector *collector,
                                      const struct options *options,
                                      char error[STORE_ERROR_SIZE])
 {
     unsigned char bytes[USER_SALT_SIZE / 2];
     char fresh[USER_SALT_SIZE];
-    if (options->users != NULL && strcmp(options->users, "plain") == 0)
-        return CH_OK;
+    collector->plain_users =
+        options->users != NULL && strcmp(options->users, "plain") == 0;
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
         snprintf(error, STORE_ERROR_SIZE, "there are no random numbers");
         return CH_ERR_IO;
     }
     hex_encode(bytes, sizeof(bytes), fresh);
-    return store_user_salt(collector->store, collector->reading ? NULL : fresh,
+    return store_user_salt(collector->store,
+                           collector->reading || collector->plain_users ? NULL : fresh,
                            collector->user_salt, error);
 }
 

@@ -54,7 +54,8 @@ struct collector {
     const struct time_zone *zone; // of times on pages; NULL: UTC
     const char *ticket_file;      // secrets of issue trackers; NULL: none
     struct aggregates aggregates;
-    char user_salt[USER_SALT_SIZE]; // user_name.h; empty: names of users are stored
+    char user_salt[USER_SALT_SIZE]; // user_name.h; empty: no name was ever hidden
+    bool plain_users;               // names of users are stored
     int64_t keep_ms;                // how long reports are kept; 0: for ever
     bool log_requests;
     bool reading;          // the store is only read

@@ -162,9 +162,9 @@ static void name_release(const struct http_request *request, struct filter *out)
     }
 }
 
-// leave_out_users has reports of a user whom the search leaves out not match where they
-// have the user's name: those of a store before layout 19, and those taken under
-// `--users plain`.
+// leave_out_users has reports of a user whom the search leaves out not match under the
+// user's other name either: a store before layout 19, and one that was served with
+// another `--users`, have such.
 static bool leave_out_users(struct http_request *request, struct filter *out)
 {
     for (size_t i = 0; i < out->search.count; i++) {
@@ -197,8 +197,9 @@ static void note_project(void *context, const struct store_project_figures *row)
     *some |= row->project[0] != 0;
 }
 
-// hide_users has the search find users by their pseudonyms, of which a user has another
-// in each project. It returns false after it has failed the request.
+// hide_users has the search find users by the names under which they are stored. A user
+// has another pseudonym in each project. It returns false after it has failed the
+// request.
 static bool hide_users(struct http_request *request, struct search *search)
 {
     const struct collector *collector = collector_of(request);
@@ -215,7 +216,8 @@ static bool hide_users(struct http_request *request, struct search *search)
         return false;
     }
     if (!some) {
-        status = search_hide_users(search, collector->user_salt, project);
+        status = search_hide_users(search, collector->user_salt, project,
+                                   collector->plain_users);
         if (status != CH_OK)
             http_fail(request, 400, "%s", search->why);
         return status == CH_OK;

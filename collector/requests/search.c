@@ -587,7 +587,7 @@ bool search_names_user(const struct search *search)
 }
 
 enum ch_status search_hide_users(struct search *search, const char *salt,
-                                 const char *project)
+                                 const char *project, bool plain)
 {
     for (size_t i = 0; i < search->count; i++) {
         struct store_term *term = &search->terms[i];
@@ -595,12 +595,15 @@ enum ch_status search_hide_users(struct search *search, const char *salt,
         if (!is_user(term))
             continue;
         user_name_hide(salt, project, term->value, hidden);
-        search->said[i].user = term->value;
-        term->value = keep_bytes(search, hidden, strlen(hidden));
-        search->said[i].key = USER_NAME_TAG;
-        search->said[i].value = term->value;
-        if (term->value == NULL)
+        const char *kept = keep_bytes(search, hidden, strlen(hidden));
+        if (kept == NULL)
             return search_fail(search, "the search is too long");
+        search->said[i].user = plain ? kept : term->value;
+        if (plain)
+            continue;
+        term->value = kept;
+        search->said[i].key = USER_NAME_TAG;
+        search->said[i].value = kept;
     }
     return CH_OK;
 }

@@ -27,7 +27,7 @@ struct search {
     struct {
         const char *key; // NULL: a word
         const char *value;
-        const char *user; // that the value is the pseudonym of; else NULL
+        const char *user; // another name of the user that reports may have; else NULL
     } said[STORE_TERMS];  // the terms as they were written
     size_t count;
     char why[SEARCH_WHY_SIZE]; // of a failure: one sentence
@@ -49,9 +49,9 @@ const char *search_project(const struct search *search);
 bool search_names_user(const struct search *search);
 
 // search_hide_users replaces the values of `user:` by the pseudonyms that they have in
-// a project.
+// a project; plain: it keeps them. The other of both is in `said`.
 CH_CHECKED enum ch_status search_hide_users(struct search *search, const char *salt,
-                                            const char *project);
+                                            const char *project, bool plain);
 
 // search_is_key says whether there is such a key; search_nearest_key is the key that
 // may have been meant, or NULL.

@@ -795,6 +795,22 @@ class Deeds(unittest.TestCase):
                        for more in ("+-user:eve", "")]
             self.assertEqual(removed, [0, 2])
 
+    def test_reports_under_the_pseudonym_of_a_user_are_removed_where_names_are_stored(self):
+        with Collector(BINARY) as own:
+            for number, extra in ((97, []), (98, ["--users", "plain"])):
+                own.stop()
+                own.extra += extra
+                own.start()
+                for offset, name in enumerate(("kim", "eve")):
+                    report = {**sample_reports.raw(2 * number + offset, fingerprint=GROUP),
+                              "tags": {"user": name}}
+                    self.assertEqual(own.post(report)[0], 201)
+            self.assertEqual(self.users(own), [4], "everybody has two names")
+            host = sample_reports.raw(97)["host"]["hostname"]
+            removed = [own.json("DELETE", "/api/v1/reports?" + query)[1]["removed"]
+                       for query in ("user=kim", "user=kim", f"q=host:{host}+-user:eve")]
+            self.assertEqual((removed, self.users(own)), ([2, 0, 0], [2]))
+
     def test_a_user_of_no_project_in_particular_is_refused_where_there_are_projects(self):
         with Collector(BINARY, tokens=["root", "s name=s project=shop"]) as own:
             report = {**sample_reports.raw(95), "tags": {"user": "kim"}}
