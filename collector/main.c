@@ -563,15 +563,18 @@ static int open_and_serve(const struct options *options,
 static int read_access_options(const struct options *options, struct access *out)
 {
     char why[ACCESS_WHY_SIZE];
-    bool trusts = options->user_header != NULL;
+    bool trusts = options->user_header != NULL || options->groups_header != NULL;
     *out = (struct access){ 0 };
-    if (trusts && (options->trusted_proxy == NULL || options->token_file == NULL))
+    if (trusts && (options->trusted_proxy == NULL || options->token_file == NULL ||
+                   options->user_header == NULL))
         return say_collector_line(
-            EXIT_USAGE, "--trusted-user-header needs --trusted-proxy, and users in"
-                        " --token-file");
+            EXIT_USAGE, "--trusted-user-header and --trusted-groups-header need"
+                        " --trusted-proxy, users or groups in --token-file, and the"
+                        " second one the first");
     if (access_init(options->token_file, out, why) != CH_OK)
         return say_collector_line(EXIT_FAILED, why);
     out->user_header = options->user_header;
+    out->groups_header = options->groups_header;
     out->proxy = options->trusted_proxy;
     return 0;
 }

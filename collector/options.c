@@ -36,6 +36,8 @@ static const struct row {
       "tokens, one a line; who asks must show one. Needed beyond loopback" },
     { "--trusted-user-header", "NAME", NULL, offsetof(struct options, user_header),
       "a header in which the proxy names the user that it has signed in" },
+    { "--trusted-groups-header", "NAME", NULL, offsetof(struct options, groups_header),
+      "a header in which it lists the groups of that user, with commas" },
     { "--trusted-proxy", "ADDRESS", NULL, offsetof(struct options, trusted_proxy),
       "the only address whose headers name users, and where requests came from" },
     { "--keep", "TIME", NULL, offsetof(struct options, keep),

@@ -18,6 +18,7 @@ struct options {
     const char *debuginfod_urls; // servers upstream; NULL: none
     const char *token_file;      // NULL: none
     const char *user_header;     // by which a proxy names users; NULL: none does
+    const char *groups_header;   // by which it names their groups; NULL: none
     const char *trusted_proxy;   // its address
     const char *keep;            // NULL: for ever
     const char *keep_per_group;  // NULL: all of them

@@ -48,6 +48,17 @@ bool access_is_name(const char *name, size_t size)
     return length != 0 && length < size && name[length] == 0;
 }
 
+// is_group_name accepts what a list with commas may have.
+static bool is_group_name(const char *name)
+{
+    size_t length = strcspn(name, ",\"\\\177");
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)name[i] <= ' ')
+            return false;
+    }
+    return length != 0 && length < ACCESS_NAME_SIZE && name[length] == 0;
+}
+
 // take_grant_setting takes one setting of a line, and returns what is wrong with it.
 static const char *take_grant_setting(struct access_grant *grant, const char *key,
                                       const char *value)
@@ -59,7 +70,12 @@ static const char *take_grant_setting(struct access_grant *grant, const char *ke
     bool name = strcmp(key, "name") == 0;
     if (!name && strcmp(key, "project") != 0)
         return "there is no such setting";
-    if (!access_is_name(value, name ? sizeof(grant->name) : sizeof(grant->project)))
+    if (name && grant->group) {
+        if (!is_group_name(value))
+            return "the name of a group has 63 bytes at most, and no comma, quotation"
+                   " mark or backslash";
+    } else if (!access_is_name(value,
+                               name ? sizeof(grant->name) : sizeof(grant->project)))
         return "a name has letters, digits and -_.@+ alone, 63 at most";
     if (!name && value[0] == '.') // there is a folder of that name
         return "the name of a project does not begin with a dot";
@@ -129,8 +145,10 @@ static const char *take_grant_word(struct reading *reading, const char *word,
     static const char prefix[] = "sha256=";
     const char *sum = word + sizeof(prefix) - 1;
     bool summed = strncmp(word, prefix, sizeof(prefix) - 1) == 0;
-    if (strcmp(word, "user") == 0 && grant->named)
-        return NULL;
+    if (grant->group || (strcmp(word, "user") == 0 && grant->named)) {
+        grant->index = reading->count; // lines of groups have an order
+        return grant->named ? NULL : "a group needs a name=";
+    }
     if (strlen(word) >= ACCESS_TOKEN_SIZE)
         return "a token is longer than 511 bytes";
     if (summed && (strlen(sum) != SHA256_HEX_SIZE - 1 ||
@@ -180,7 +198,8 @@ static const char *take_access_line(struct reading *reading, char *text)
         return "what follows a token is key=value, separated by blanks";
     if (strcmp(line.word, "project") == 0 && line.count != 0)
         return take_project_line(reading, &line);
-    struct access_grant grant = { 0 };
+    struct access_grant grant = { .group = strcmp(line.word, "group") == 0 &&
+                                           line.count != 0 };
     for (size_t i = 0; i < line.count; i++) {
         const char *wrong =
             take_grant_setting(&grant, line.pairs[i].key, line.pairs[i].value);
@@ -365,12 +384,74 @@ bool access_find_name(struct access *access, const char *name, struct access_gra
     bool found = false;
     pthread_rwlock_rdlock(&access->lock);
     for (size_t i = 0; i < access->count && !found; i++) {
-        found = access->grants[i].named && strcmp(access->grants[i].name, name) == 0;
+        found = access->grants[i].named && !access->grants[i].group &&
+                strcmp(access->grants[i].name, name) == 0;
         if (found)
             *out = access->grants[i];
     }
     pthread_rwlock_unlock(&access->lock);
     return found;
+}
+
+// is_listed_group says whether a list with commas has a name.
+static bool is_listed_group(const char *list, const char *name)
+{
+    size_t wanted = strlen(name);
+    while (*list != 0) {
+        list += strspn(list, ", ");
+        size_t length = strcspn(list, ",");
+        size_t next = length;
+        while (length != 0 && list[length - 1] == ' ')
+            length--;
+        if (length == wanted && memcmp(list, name, wanted) == 0)
+            return true;
+        list += next;
+    }
+    return false;
+}
+
+// find_person_line finds the line of a user, or the first one of the groups.
+static const struct access_grant *find_person_line(const struct access *access,
+                                                   const char *name, const char *groups)
+{
+    const struct access_grant *first = NULL;
+    for (size_t i = 0; i < access->count; i++) {
+        const struct access_grant *grant = &access->grants[i];
+        if (grant->sum[0] != 0)
+            break; // tokens; those without one come first
+        if (!grant->group && strcmp(grant->name, name) == 0)
+            return grant;
+        if (grant->group && (first == NULL || grant->index < first->index) &&
+            is_listed_group(groups, grant->name))
+            first = grant;
+    }
+    return first;
+}
+
+bool access_find_person(struct access *access, const char *name, const char *groups,
+                        struct access_grant *out)
+{
+    if (groups == NULL)
+        groups = "";
+    if (!access_is_name(name, sizeof(out->name)))
+        return false;
+    pthread_rwlock_rdlock(&access->lock);
+    const struct access_grant *line = find_person_line(access, name, groups);
+    if (line != NULL)
+        *out = *line;
+    for (size_t i = 0; line != NULL && line->group && i < access->count; i++) {
+        const struct access_grant *grant = &access->grants[i];
+        if (grant->group && strcmp(grant->project, line->project) == 0 &&
+            is_listed_group(groups, grant->name))
+            out->scopes |= grant->scopes;
+    }
+    pthread_rwlock_unlock(&access->lock);
+    if (line == NULL)
+        return false;
+    memcpy(out->name, name, strlen(name) + 1);
+    out->group = false;
+    out->index = 0;
+    return true;
 }
 
 bool access_find_project(struct access *access, const char *name,

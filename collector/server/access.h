@@ -12,6 +12,7 @@
 //   8d9c4f... name=ci scopes=symbols project=shop
 //   sha256=2c26b46b... name=kim scopes=read,triage
 //   user name=lee scopes=read          (by a proxy's header alone)
+//   group name=ops scopes=read,triage  (of people whom a proxy names)
 //   project name=shop keep=90d keep-per-group=500 rate=600/1m
 //
 // Where there is a file, people can make more tokens, which are in the store
@@ -54,6 +55,7 @@ struct access_grant {
     char sum[SHA256_HEX_SIZE]; // of the token; empty: a user without one
     char name[ACCESS_NAME_SIZE];
     bool named;
+    bool group; // of people; neither a token nor a user
     unsigned scopes;
     char project[ENTRY_PROJECT_SIZE]; // empty: all of them
     int64_t expires_ms;               // 0: never
@@ -72,6 +74,7 @@ struct access_project {
 struct access {
     const char *path;            // NULL: there is no file, and nobody needs a token
     const char *user_header;     // by which a proxy names users; NULL: none does
+    const char *groups_header;   // by which it names their groups; NULL: none
     const char *proxy;           // its address
     pthread_rwlock_t lock;       // guards what follows
     struct access_grant *grants; // by sum
@@ -104,12 +107,18 @@ bool access_has_users(struct access *access);
 struct access_grant access_anybody(void);
 
 // access_find_token, access_find_sum and access_find_name look for a token as it was
-// sent, for its sum, and for a user.
+// sent, for its sum, and for a token or user of a name.
 bool access_find_token(struct access *access, const char *sent, size_t length,
                        struct access_grant *out);
 bool access_find_sum(struct access *access, const char *sum, struct access_grant *out);
 bool access_find_name(struct access *access, const char *name,
                       struct access_grant *out);
+
+// access_find_person looks for what a person may do whom a proxy names: by the line of
+// that user, or else by the lines of groups, a list with commas (NULL: of none). The
+// first of these lines has the project; scopes are those of all lines of that project.
+bool access_find_person(struct access *access, const char *name, const char *groups,
+                        struct access_grant *out);
 
 // access_is_name says whether a name has the characters of the names of tokens and
 // projects, and less than size bytes.

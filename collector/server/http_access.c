@@ -36,12 +36,15 @@ static bool name_user(struct call *call)
     struct http_request *request = &call->request;
     const char *name =
         access->user_header != NULL ? http_header(call, access->user_header) : NULL;
+    const char *groups =
+        access->groups_header != NULL ? http_header(call, access->groups_header) : NULL;
     if (name == NULL)
         return false;
     if (!is_from_proxy(call))
         http_fail(request, 403, "only the proxy that is trusted names users");
-    else if (!access_find_name(access, name, &request->who))
-        http_fail(request, 403, "no user of this name is known here");
+    else if (!access_find_person(access, name, groups, &request->who))
+        http_fail(request, 403,
+                  "neither this user nor a group of theirs is known here");
     return true;
 }
 

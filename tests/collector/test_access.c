@@ -102,6 +102,42 @@ static void access_reads_names_scopes_projects_and_sums(void **state)
     assert_int_equal(grants[3].scopes, ACCESS_READ);
 }
 
+// may_as says what a person with groups may do: nothing, or scopes in a project.
+static void may_as(struct access *access, const char *name, const char *groups,
+                   unsigned scopes, const char *project)
+{
+    struct access_grant grant = { 0 };
+    assert_true(access_find_person(access, name, groups, &grant) == (scopes != 0));
+    assert_int_equal(grant.scopes, scopes);
+    assert_string_equal(grant.project, project);
+    if (scopes != 0)
+        assert_string_equal(grant.name, name);
+}
+
+static void people_whom_a_proxy_names_may_do_what_they_or_their_groups_may(void **state)
+{
+    struct access access =
+        open_access(*state, "t name=kim scopes=admin\nuser name=lee scopes=read\n"
+                            "group name=/team/shop scopes=read project=shop\n"
+                            "group name=ops scopes=admin\n"
+                            "group name=triage scopes=triage project=shop\n");
+    may_as(&access, "lee", "ops", ACCESS_READ, "");
+    may_as(&access, "lee", NULL, ACCESS_READ, "");
+    may_as(&access, "eve", NULL, 0, "");
+    may_as(&access, "eve", "", 0, "");
+    may_as(&access, "eve", "op,opsx,/team", 0, "");
+    may_as(&access, "eve", "x, ops ,y", ACCESS_ADMIN, "");
+    may_as(&access, "eve", "triage,ops,/team/shop", ACCESS_READ | ACCESS_TRIAGE,
+           "shop");
+    may_as(&access, "kim", "", 0, ""); // the name of a token is no user
+    may_as(&access, "ops", "", 0, "");
+    may_as(&access, "eve <x>", "ops", 0, "");
+    struct access_grant grant;
+    assert_false(access_find_token(&access, "group", 5, &grant));
+    assert_false(access_find_name(&access, "ops", &grant));
+    access_deinit(&access);
+}
+
 static void access_reads_what_projects_keep_and_may_send(void **state)
 {
     struct access access =
@@ -225,6 +261,9 @@ int main(void)
             folder_teardown),
         cmocka_unit_test_setup_teardown(access_reads_names_scopes_projects_and_sums,
                                         folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(
+            people_whom_a_proxy_names_may_do_what_they_or_their_groups_may,
+            folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(access_reads_what_projects_keep_and_may_send,
                                         folder_setup, folder_teardown),
         cmocka_unit_test_setup_teardown(

@@ -615,6 +615,22 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(own.post(sample_reports.raw(1), kim)[0],
                                  403 if status == 200 else 401)
                 self.assertEqual(own.request("GET", "/metrics", None, kim)[0], status)
+        extra += ["--trusted-groups-header", "X-Groups"]
+        extra[extra.index("192.0.2.1")] = "127.0.0.1"
+        tokens += ["group name=/ops scopes=read,triage project=shop", "shops scopes=send"
+                   " project=shop"]
+        with Collector(BINARY, tokens=tokens, extra=extra) as own:
+            own.token = None
+            lee = {"X-User": "lee", "X-Groups": "staff,/ops"}
+            self.assertEqual(own.request("GET", "/", None, lee)[0], 200)
+            self.assertEqual(own.request("GET", "/", None, {"X-User": "lee"})[0], 403)
+            self.assertEqual(own.request("GET", "/", None, {"X-Groups": "/ops"})[0], 401)
+            self.assertEqual(own.request("GET", "/metrics", None, lee)[0], 403)
+            _, answer = own.post(sample_reports.raw(1), bearer("shops"))
+            path = "/groups/" + answer["group"]
+            status = own.request("POST", path, "comment=mine", {**FORM, **lee})[0]
+            self.assertEqual(status, 303)
+            self.assertIn(b"lee", own.request("GET", path, None, lee)[2])
         own = Collector(BINARY, tokens=tokens, extra=["--trusted-user-header", "X-User"])
         with self.assertRaisesRegex(RuntimeError, "--trusted-proxy"):
             with own:
