@@ -23,9 +23,13 @@ static void append_audit_entry(void *context, const struct store_audit_entry *en
 
 void api_list_audit(struct http_request *request)
 {
+    const char *text = http_parameter_value(request, "q");
+    if (!filter_knows(request, "q"))
+        return;
     json_t *rows = json_array();
-    enum ch_status status = store_list_audit(
-        collector_of(request)->store, request->who.project, append_audit_entry, rows);
+    enum ch_status status =
+        store_list_audit(collector_of(request)->store, request->who.project,
+                         text != NULL ? text : "", append_audit_entry, rows);
     if (status == CH_OK) {
         api_answer_json(request, 200, json_pack("{s:o}", "audit", rows));
         return;

@@ -215,10 +215,11 @@ static void answer_rows(struct http_request *request, struct filter *filter,
         csv_append_line(rows.out, json_pack("{s:s}", "next", next));
     if (form == LIST_CSV && next[0] != 0)
         link_next(request, filter, next);
-    if (status == CH_OK)
-        csv_answer(request, form, groups ? "groups.csv" : "reports.csv");
-    else
+    const char *name = groups ? "groups.csv" : "reports.csv";
+    if (status != CH_OK)
         api_fail_store(request, status, groups ? "group" : "report");
+    else if (collector_of(request)->reading || api_audit(request, "export", name))
+        csv_answer(request, form, name);
 }
 
 // answer_list answers with rows and the cursor of the page after them.
@@ -472,8 +473,8 @@ void api_get_report(struct http_request *request)
         http_fail(request, 400, "form is not `sent`, `text` or `expanded`");
     else
         answer_expanded(request);
-    // Nobody gets a report that is not noted.
-    if (request->answer.status == 200)
+    // Nobody gets a report that is not noted, except from a standby.
+    if (request->answer.status == 200 && !collector_of(request)->reading)
         (void)api_audit(request, "export", request->id);
 }
 

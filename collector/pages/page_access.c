@@ -72,6 +72,34 @@ static void write_audit_entry(void *context, const struct store_audit_entry *ent
                PAGE_SHORT, entry->detail);
 }
 
+// write_audit writes who did what, as far as a text is in it.
+static enum ch_status write_audit(struct http_request *request)
+{
+    struct text *out = &request->answer.body;
+    struct access_list list = { .out = out, .now_ms = timestamp_now() };
+    const char *text = http_parameter_value(request, "q");
+    text = text != NULL ? text : "";
+    html_write(out,
+               "<section class=\"card\" id=\"audit\"><h2>Who did what</h2><form"
+               " class=\"filters\" action=\"/access#audit\"><label><span>Name, project,"
+               " action or detail contains</span><input name=\"q\" value=\"%s\""
+               " autocomplete=\"off\"></label><button>Find</button></form>",
+               text);
+    enum ch_status status =
+        store_list_audit(collector_of(request)->store, request->who.project, text,
+                         write_audit_entry, &list);
+    if (list.count != 0)
+        html_write(out, "</ol>");
+    html_write(out, "<p class=\"about\">");
+    if (list.count == STORE_AUDIT_MOST)
+        html_write(out, "These are the last %d.", STORE_AUDIT_MOST);
+    else if (list.count == 0)
+        html_write(out,
+                   text[0] != 0 ? "Nothing of that is noted." : "Nothing is noted.");
+    html_write(out, "</p></section>\n");
+    return status;
+}
+
 static void write_made_token(void *context, const struct store_token *token)
 {
     struct access_list *list = context;
@@ -189,7 +217,6 @@ static void show_access(struct http_request *request, const char *made)
     struct store *store = collector_of(request)->store;
     struct text *out = &request->answer.body;
     struct access_list sessions = { out, request, timestamp_now(), 0, NULL, "" };
-    struct access_list deeds = sessions;
     page_begin(out, "Access", "Access");
     html_write(out, "<h1>Access</h1><section class=\"card\"><h2>Sessions</h2>");
     enum ch_status status = store_list_logins(store, write_session, &sessions);
@@ -198,12 +225,8 @@ static void show_access(struct http_request *request, const char *made)
     if (status == CH_OK && (request->who.scopes & ACCESS_ADMIN) != 0) {
         if (access_needed(collector_of(request)->access))
             status = write_tokens(request, made);
-        html_write(out, "<section class=\"card\"><h2>Who did what</h2>");
         if (status == CH_OK)
-            status = store_list_audit(store, request->who.project, write_audit_entry,
-                                      &deeds);
-        html_write(out, deeds.count != 0 ? "</ol></section>"
-                                         : "<p>Nothing is noted.</p></section>");
+            status = write_audit(request);
     }
     write_zone_form(out);
     page_end(out);
@@ -280,6 +303,8 @@ void page_post_access(struct http_request *request)
     enum ch_status status = store_list_logins(store, find_session_to_end, &list);
     if (status == CH_OK && list.found[0] == 0)
         status = CH_ERR_NOT_FOUND;
+    if (status == CH_OK && !api_audit(request, "session ended", list.wanted))
+        return;
     if (status == CH_OK)
         status = store_login_end(store, list.found, error);
     if (status != CH_OK) {

@@ -11,6 +11,7 @@
 #include "collector/pages/page_links.h"
 #include "collector/pages/page_sections.h"
 #include "collector/query/store_values.h"
+#include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "report/summary/crash_words.h"
 #include "report/summary/readable_name.h"
@@ -586,6 +587,10 @@ void page_report(struct http_request *request)
     struct viewed_report viewed;
     if (!viewed_report_open(request, request->id, &viewed))
         return;
+    if (!collector_of(request)->reading && !api_audit(request, "view", request->id)) {
+        viewed_report_close(&viewed);
+        return;
+    }
     char address[300];
     // A page without these links is better than no page.
     if (store_reports_around(collector_of(request)->store, request->id,

@@ -140,11 +140,12 @@ static void list_audit_entry(void *context, const struct sql_row *row)
 }
 
 enum ch_status store_list_audit(struct store *store, const char *project,
-                                store_audit_fn *visit, void *context)
+                                const char *text, store_audit_fn *visit, void *context)
 {
     struct audit_listing listing = { visit, context };
-    struct sql_value values[] = { sql_text(project), sql_number(STORE_AUDIT_MOST) };
-    return store_ask(store, STORE_AUDIT_LIST, values, 2, list_audit_entry, &listing);
+    struct sql_value values[] = { sql_text(project), sql_number(STORE_AUDIT_MOST),
+                                  sql_text(text) };
+    return store_ask(store, STORE_AUDIT_LIST, values, 3, list_audit_entry, &listing);
 }
 
 // token_change is a change of one token; done_ms is 0 if nothing changed.

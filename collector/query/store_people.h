@@ -55,13 +55,14 @@ CH_CHECKED enum ch_status store_login_seen(struct store *store, const char *id,
 CH_CHECKED enum ch_status store_list_logins(struct store *store, store_login_fn *visit,
                                             void *context);
 
-// store_audit_add notes a deed; store_list_audit visits the latest, of one project or,
-// where that is empty, of all.
+// store_audit_add notes a deed; store_list_audit visits the latest that have a text in
+// them (empty: any), of one project or, where that is empty, of all.
 CH_CHECKED enum ch_status store_audit_add(struct store *store,
                                           const struct store_audit_entry *entry,
                                           char error[STORE_ERROR_SIZE]);
 CH_CHECKED enum ch_status store_list_audit(struct store *store, const char *project,
-                                           store_audit_fn *visit, void *context);
+                                           const char *text, store_audit_fn *visit,
+                                           void *context);
 
 // store_token is a token that somebody made. Strings live until the visitor returns.
 struct store_token {

@@ -682,6 +682,8 @@ class Deeds(unittest.TestCase):
                 status, answer = own.json("DELETE", "/api/v1/reports" + query, None,
                                           bearer("adm"))
                 self.assertEqual(status, 400, answer)
+            for path in ("/api/v1/groups?form=csv", "/reports/" + sent["id"]):
+                self.assertEqual(own.request("GET", path, None, bearer("kim-token"))[0], 200)
             EVE = own.json("GET", "/api/v1/reports/" + sent2["id"], None,
                            bearer("kim-token"))[1]["tags"]["user"]
             self.assertRegex(EVE, "^#[0-9a-f]{16}$")

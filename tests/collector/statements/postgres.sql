@@ -1466,7 +1466,8 @@ ORDER BY seen DESC LIMIT ?1
 -- STORE_AUDIT_LIST
 SELECT time, who, project, what, detail
 FROM audit
-WHERE ?1 = '' OR project = ?1
+WHERE (?1 = '' OR project = ?1) AND strpos(lower(who || chr(10) || project || chr(10)
+        || what || chr(10) || detail), lower(CAST(?3 AS text))) > 0
 ORDER BY number DESC LIMIT ?2
 
 -- STORE_LIST_PLACES
@@ -2717,8 +2718,7 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}
-) c WHERE c.hostname <> '')
+{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
 {if narrowed}
@@ -3313,8 +3313,7 @@ LIMIT 1) IS NOT NULL{end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
 ) {if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}
-) c WHERE c.hostname <> '')
+{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
 {end} AS place FROM hit g) c{end}
 {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
 ORDER BY place DESC, number DESC LIMIT :limit

@@ -1453,7 +1453,7 @@ ORDER BY seen DESC LIMIT ?1
 -- STORE_AUDIT_LIST
 SELECT time, who, project, what, detail
 FROM audit
-WHERE ?1 = '' OR project = ?1
+WHERE (?1 = '' OR project = ?1) AND (?3 = '' OR contains(?3, who, project, what, detail))
 ORDER BY number DESC LIMIT ?2
 
 -- STORE_LIST_PLACES
@@ -2472,8 +2472,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}
-) c WHERE c.hostname <> '')
+{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
 {if narrowed}
@@ -2938,8 +2937,7 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 ){end}
 {if word}){end}) {if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}
-) c WHERE c.hostname <> '')
+{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
 {end} AS place FROM hit g) c{end}
 {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
 ORDER BY place DESC, number DESC LIMIT :limit
