@@ -229,7 +229,7 @@ class Rust(Bindings):
 
 
 class Go(Bindings):
-    def build(self, *tags):
+    def build(self, *tags, source="./example"):
         go = shutil.which("go")
         if go is None:
             self.skipTest("go is not installed")
@@ -239,8 +239,36 @@ class Go(Bindings):
                        "GOTOOLCHAIN": "local"}
         if " " in BUILD:
             self.skipTest("cgo takes no path with a space")
-        self.compile([go, "build", *tags, "-o", program, "./example"], cwd=folder, env=environment)
+        self.compile([go, "build", *tags, "-o", program, source], cwd=folder, env=environment)
         return program
+
+    def capture(self, library):
+        return subprocess.run([self.build(source="./backtrace/example")], text=True, check=True,
+                              env={**os.environ, "LIBCRASHHOOK_BACKTRACE": library},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def test_a_captured_stack_has_each_function_of_go_and_of_c_once(self):
+        ended = self.capture(BACKTRACE)
+        source = "bindings/go/backtrace/example/main.go"
+        line = line_of(source, "captured here")
+        self.assertRegex(ended.stdout, rf"logStack at \S*example/main.go:{line}\n")
+        names = re.sub(r" \d+ \S+$", "", ended.stderr, flags=re.MULTILINE).split("\n")
+        self.assertEqual(names[:2], ["main.logStack", "main.main"])
+        second = [re.sub("^_cgoexp_.*", "_cgoexp", name)
+                  for name in names[names.index("main.logStack", 1):]]
+        known = {"main.logStack": 1, "main.compareOrders": 1, "_cgoexp": 1, "compareOrders": 1,
+                 "sort_orders": 1, "main.main": 1}
+        self.assertEqual({name: second.count(name) for name in known}, known, ended.stderr)
+        self.assertEqual(sorted(known, key=second.index), list(known))
+        self.assertIn("qsort", "".join(second[second.index("compareOrders"):]))
+        self.assertNotIn("library_context", second)
+        self.assertIn(f"sort_orders {line_of(source, 'sorted here')} ", ended.stderr)
+
+    def test_without_the_backtrace_library_there_is_no_stack(self):
+        ended = self.capture("/nonexistent.so")
+        self.assertEqual((ended.stdout, ended.stderr),
+                         ("", "no backtrace: crashhook: libcrashhook-backtrace.so.1 cannot be"
+                              " loaded\n"))
 
     def check_crash(self, program):
         # Go's runtime says what it makes of the fault and aborts, which is no other crash.
