@@ -24,7 +24,8 @@ import accessibility  # noqa: E402
 from browser import Browser  # noqa: E402
 
 DOCS = os.path.join(SOURCE, "docs")
-PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/collector.md", "cores.md", "costs.md", "limits.md",
+PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/collector.md", "how-to/nginx.md", "cores.md", "costs.md",
+         "limits.md",
          "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
          "from-systemd-coredump.md", "privacy.md", "troubleshooting.md", "types.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
@@ -128,6 +129,8 @@ class Documents(unittest.TestCase):
     def check_page(self, page):
         if " " in BUILD and "pkg-config" in "".join(blocks(page)):
             self.skipTest("pkg-config escapes a space for a shell that reads its words twice")
+        if page == "how-to/nginx.md" and not os.path.exists("/usr/sbin/nginx"):
+            self.skipTest("nginx is not installed")
         output = self.run_page(page)
         before = 0
         wanted = list(re.finditer(r"^%%%prints (.*)$", output, re.MULTILINE))
