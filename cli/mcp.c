@@ -160,7 +160,8 @@ static int answer_groups(struct call *call)
 {
     char limit[24];
     const char *query = argument_text(call, "query");
-    const char *words[] = { "--json", "--limit", limit, query, NULL };
+    // A query that begins with a dash is no option.
+    const char *words[] = { "--json", "--limit", limit, "--", query, NULL };
     (void)snprintf(
         limit, sizeof(limit), "%lld",
         (long long)argument_number(call->arguments, "limit", LIST_DEFAULT, LIST_MAX));
