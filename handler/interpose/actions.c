@@ -33,6 +33,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -397,7 +398,8 @@ static bool abort_unblocks(void)
 
 // runs_in_memory_of_parent returns true in a child of vfork, for which libc still gives
 // the thread that called that. In a child that has memory of its own and was made by a
-// direct system call it does so too, so then the kernel is queried.
+// direct system call it does so too, so then the kernel compares their memory. A filter
+// that this process has inherited could end it for kcmp.
 static bool runs_in_memory_of_parent(void)
 {
     enum { VM = 1, PER_THREAD = 8 }; // KCMP_VM; a thread's clock is ~tid * 8 + its kind
@@ -405,7 +407,7 @@ static bool runs_in_memory_of_parent(void)
     if (pthread_getcpuclockid(pthread_self(), &clock) != 0 ||
         ~clock / PER_THREAD == (int)syscall(SYS_gettid))
         return false;
-    return !crash_may_call(CRASH_CALLS_COMPARE) ||
+    return sys_prctl(PR_GET_SECCOMP, 0) != 0 ||
            syscall(SYS_kcmp, getpid(), getppid(), VM, 0, 0) <= 0;
 }
 

@@ -109,7 +109,6 @@ static uint32_t filter_refused(const struct sock_fprog *filter)
         { SYS_getpid, CRASH_CALLS_PID },
         { SYS_gettid, CRASH_CALLS_PID },
         { SYS_getppid, CRASH_CALLS_PID },
-        { SYS_kcmp, CRASH_CALLS_COMPARE },
         { SYS_rt_sigprocmask, CRASH_CALLS_MASK },
         { SYS_faccessat, CRASH_CALLS_START },
         { SYS_geteuid, CRASH_CALLS_START },

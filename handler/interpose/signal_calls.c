@@ -39,7 +39,7 @@ static void *before_signal(enum signal_call call, int number, int code, pid_t pr
 
 // unblock_abort unblocks SIGABRT where libc's abort does not (glibc 2.41, musl):
 // otherwise the kernel ends a thread that blocks it without our handler. A handler of
-// the program's own would not run without us, so then nothing is done. It returns
+// the program's own would not run without us, so then it stays blocked. It returns
 // libc's abort.
 __attribute__((noinline)) static void *unblock_abort(void)
 {
@@ -50,6 +50,8 @@ __attribute__((noinline)) static void *unblock_abort(void)
     if ((crash_holds & own) != 0 && !crash_action_calls(&action))
         (void)machine_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&own, 0,
                             SYS_SIGSET_BYTES);
+    // A raise whose signal was blocked is still to come, and would be taken for this.
+    __atomic_store_n(&crash_state.raises_abort, 0, __ATOMIC_RELAXED);
     if (next == NULL)
         next = next_symbol("abort");
     return next;
