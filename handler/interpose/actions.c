@@ -400,6 +400,8 @@ static bool abort_unblocks(void)
 // the thread that called that. In a child that has memory of its own and was made by a
 // direct system call it does so too, so then the kernel compares their memory. A filter
 // that this process has inherited could end it for kcmp.
+// A parent that is not in the child's pid namespace is not found: vfork makes no such
+// child.
 static bool runs_in_memory_of_parent(void)
 {
     enum { VM = 1, PER_THREAD = 8 }; // KCMP_VM; a thread's clock is ~tid * 8 + its kind
@@ -407,8 +409,10 @@ static bool runs_in_memory_of_parent(void)
     if (pthread_getcpuclockid(pthread_self(), &clock) != 0 ||
         ~clock / PER_THREAD == (int)syscall(SYS_gettid))
         return false;
-    return sys_prctl(PR_GET_SECCOMP, 0) != 0 ||
-           syscall(SYS_kcmp, getpid(), getppid(), VM, 0, 0) <= 0;
+    if (sys_prctl(PR_GET_SECCOMP, 0) != 0)
+        return true;
+    long compared = machine_call(SYS_kcmp, getpid(), getppid(), VM, 0, 0);
+    return compared <= 0 && compared != -ESRCH;
 }
 
 bool actions_are_shared(void)

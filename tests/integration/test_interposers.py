@@ -116,6 +116,15 @@ class Vforks(unittest.TestCase):
             self.assertEqual([frames_of(crashed_thread(report))[0].get("function")
                               for report in reports], ["main", "main"])
 
+    def test_a_child_with_memory_of_its_own_leaves_the_library_out(self):
+        with Scene() as scene:
+            root = os.path.join(scene.folder, "root")
+            os.mkdir(root)
+            ended = scene.run([program("vfork_child_alone"), root, "clone"])
+            if ended.status == 77:
+                self.skipTest("no pid namespace can be made here")
+            self.assertEqual((ended.status, ended.stdout), (0, "none\n"))
+
 
 class Roots(unittest.TestCase):
     """A program that is executed below another root does not find the library there."""
