@@ -212,11 +212,13 @@ static bool read_issue_event(struct http_request *request, const json_t *json,
     out->login = report_string(json_object_get(json, "sender"), "login");
     out->ticket.url = report_string(issue, "html_url");
     out->ticket.state = report_string(issue, "state");
+    if (out->ticket.state == NULL) // GitHub leaves it out of events such as `pinned`
+        out->ticket.state =
+            report_string(issue, "closed_at") != NULL ? "closed" : "open";
     out->ticket.title = title != NULL ? title : "";
     out->text = report_string(issue, "body");
     if (out->action == NULL || out->login == NULL || out->ticket.url == NULL ||
-        out->ticket.state == NULL || changed == NULL ||
-        strlen(out->ticket.url) >= TICKET_URL ||
+        changed == NULL || strlen(out->ticket.url) >= TICKET_URL ||
         (strncmp(out->ticket.url, "https://", 8) != 0 &&
          strncmp(out->ticket.url, "http://", 7) != 0) ||
         timestamp_read(changed, 0, &out->ticket.changed_ms) != CH_OK)

@@ -366,7 +366,7 @@ class Tickets(unittest.TestCase):
         text, kim = "/groups/" + self.group, {"login": "kim"}
         for second, (issue, decides) in enumerate((
                 ({"user": kim}, False), ({"user": kim, "author_association": "NONE"}, False),
-                ({"user": None}, False),
+                ({"user": None, "state": None, "closed_at": "2025-11-27T10:00:00Z"}, False),
                 ({"user": kim, "author_association": "CONTRIBUTOR"}, False),
                 ({"user": kim, "author_association": "MEMBER"}, True),
                 ({"author_association": "NONE"}, True)), 1):
