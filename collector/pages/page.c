@@ -173,11 +173,12 @@ static void write_bar(struct text *out, const struct store_group *group, size_t 
     int tall = bar_height(count, most, LARGE_HEIGHT);
     timestamp_write(
         (group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i) * TIMESTAMP_DAY_MS, day);
+    day[sizeof("2026-11-27") - 1] = 0;
     html_write(out,
                "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\""
-               " rx=\"1\"><title>%.*s: %lld</title></rect>",
+               " rx=\"1\"><title>%s: %lld</title></rect>",
                count == 0 ? "none" : "some", (int)i * (BAR + GAP), LARGE_HEIGHT - tall,
-               BAR, tall, 10, day, (long long)count);
+               BAR, tall, day, (long long)count);
 }
 
 // write_bars draws the days as one path along their tops, from which the style cuts the

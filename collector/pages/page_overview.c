@@ -22,7 +22,6 @@ enum {
     RISING_LINES = 10,
     PROGRAMS = 50,
     SEEN_LAST = 6,
-    RELEASES_IN_CHART = 8,
     RELEASES_CHOSEN_FROM = 24, // of each program
     MOST_IN_A_CARD = 1000,     // groups, where their reports are looked at
 };
@@ -173,70 +172,6 @@ static void write_cards(struct overview *overview)
     html_write(overview->out, "<div class=\"cards\">");
     for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
         write_card(overview, &cards[i]);
-}
-
-static void write_release_bar(struct text *out, const struct release *release,
-                              int64_t most)
-{
-    struct text CH_CLEANUP(text_deinit) query = { 0 };
-    search_write_term(&query, "program", release->program);
-    text_append_string(&query, " ");
-    search_write_term(&query, "release", release->name);
-    html_write(out, "<li><a class=\"name\" href=\"/groups?q=");
-    filter_encode(out, text_ok(&query) ? query.bytes : "");
-    html_write(out,
-               "\">%.*s %.*s</a><meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter>"
-               "<b>",
-               PAGE_SHORT, release->program, PAGE_SHORT, release->name, (long long)most,
-               (long long)release->count);
-    page_write_number(out, release->count);
-    html_write(out, "</b></li>");
-}
-
-// releases_a_program is how many releases of each program are shown, so that each has
-// its newest ones there.
-static size_t releases_a_program(const struct releases *releases)
-{
-    size_t programs = 0;
-    for (size_t i = 0; i < releases->count; i = releases_program_end(releases, i))
-        programs++;
-    if (programs == 0 || programs >= RELEASES_IN_CHART)
-        return 1;
-    return RELEASES_IN_CHART / programs;
-}
-
-// first_release_shown is the first of a program's releases that are shown, so that its
-// current one is among them where newer ones have few reports.
-static size_t first_release_shown(const struct releases *releases, size_t start,
-                                  size_t end, size_t each)
-{
-    size_t current = start;
-    while (current < end && !releases->list[current].current)
-        current++;
-    return current < end && current >= start + each ? current + 1 - each : start;
-}
-
-static void write_release_chart(struct overview *overview)
-{
-    struct text *out = overview->out;
-    const struct releases *releases = &overview->releases;
-    int64_t most = 1;
-    size_t shown = 0;
-    if (releases->count == 0)
-        return;
-    size_t each = releases_a_program(releases);
-    for (size_t i = 0; i < releases->count; i++)
-        most = releases->list[i].count > most ? releases->list[i].count : most;
-    html_write(out, "<section class=\"card\"><h2>Crashes by release</h2>"
-                    "<ul class=\"bars\">");
-    for (size_t start = 0; start < releases->count && shown < RELEASES_IN_CHART;) {
-        size_t end = releases_program_end(releases, start);
-        size_t first = first_release_shown(releases, start, end, each);
-        for (size_t i = first; i < end && i < first + each; i++, shown++)
-            write_release_bar(out, &releases->list[i], most);
-        start = end;
-    }
-    html_write(out, "</ul></section>\n");
 }
 
 // write_lone_hosts writes the machines that crash in ways of their own: broken memory
@@ -399,16 +334,21 @@ static void find_release(struct overview *overview)
     }
 }
 
+static struct releases_of releases_looked_at(const struct overview *overview)
+{
+    return (struct releases_of){
+        .project = overview->project,
+        .program = overview->program != NULL ? overview->program : "",
+        .environment = overview->environment != NULL ? overview->environment : "",
+    };
+}
+
 // overview_open reads what is chosen and which releases there are.
 static bool overview_open(struct http_request *request, struct overview *overview,
                           struct store_totals *totals)
 {
     struct filter filter;
-    const struct releases_of of = {
-        .project = overview->project,
-        .program = overview->program != NULL ? overview->program : "",
-        .environment = overview->environment != NULL ? overview->environment : "",
-    };
+    const struct releases_of of = releases_looked_at(overview);
     if (!filter_read(request, LINES, &filter))
         return false;
     enum ch_status status =
@@ -440,10 +380,12 @@ static void write_overview(struct http_request *request, struct overview *overvi
         page_end(out);
         return;
     }
+    const struct releases_of of = releases_looked_at(overview);
     page_groups_write_search(out, NULL);
     write_choices(overview);
     write_cards(overview);
-    write_release_chart(overview);
+    keep_failure(overview, page_release_chart_write(overview->out, overview->store, &of,
+                                                    &overview->releases));
     keep_failure(overview, page_starts_write(overview->out, overview->store,
                                              overview->project, overview->release));
     write_lone_hosts(overview, &collector_of(request)->aggregates);

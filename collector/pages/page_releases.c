@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The releases of each program: what they crash, what began and came back in them, how
-// far they are adopted, and which part of their sessions did not crash.
+// The releases of each program: what they crash and when, what began and came back in
+// them, how far they are adopted, and which part of their sessions did not crash.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
 #include "collector/query/releases.h"
 #include "collector/query/store_fleet.h"
@@ -17,7 +18,174 @@
 #include "collector/requests/filter.h"
 #include "collector/store/store_starts.h"
 
-enum { RELEASES_OF_EACH = 12, RELEASES_OF_ONE = 200, PER_MILLE = 1000 };
+enum {
+    RELEASES_OF_EACH = 12,
+    RELEASES_OF_ONE = 200,
+    PER_MILLE = 1000,
+    RELEASES_IN_CHART = 8,
+    CHART_HEIGHT = 200,
+    BAR = 9, // width of a day
+    GAP = 3,
+    DAY_CHARACTERS = 10 // of a timestamp
+};
+
+static void write_release_bar(struct text *out, const struct release *release,
+                              size_t series, int64_t most)
+{
+    struct text CH_CLEANUP(text_deinit) query = { 0 };
+    search_write_term(&query, "program", release->program);
+    text_append_string(&query, " ");
+    search_write_term(&query, "release", release->name);
+    html_write(out, "<li><a class=\"name s%zu\" href=\"/groups?q=", series);
+    filter_encode(out, text_ok(&query) ? query.bytes : "");
+    html_write(out,
+               "\"><bdi>%.*s</bdi> <bdi>%.*s</bdi></a><meter min=\"0\" max=\"%lld\""
+               " value=\"%lld\"></meter><b>",
+               PAGE_SHORT, release->program, PAGE_SHORT, release->name, (long long)most,
+               (long long)release->count);
+    page_write_number(out, release->count);
+    html_write(out, "</b></li>");
+}
+
+// releases_a_program is how many releases of each program are shown, so that each has
+// its newest ones there.
+static size_t releases_a_program(const struct releases *releases)
+{
+    size_t programs = 0;
+    for (size_t i = 0; i < releases->count; i = releases_program_end(releases, i))
+        programs++;
+    if (programs == 0 || programs >= RELEASES_IN_CHART)
+        return 1;
+    return RELEASES_IN_CHART / programs;
+}
+
+// first_release_shown is the first of a program's releases that are shown, so that its
+// current one is among them where newer ones have few reports.
+static size_t first_release_shown(const struct releases *releases, size_t start,
+                                  size_t end, size_t each)
+{
+    size_t current = start;
+    while (current < end && !releases->list[current].current)
+        current++;
+    return current < end && current >= start + each ? current + 1 - each : start;
+}
+
+// release_chart is the releases that are shown, and what crashed of each on each day;
+// the last row is of all others.
+struct release_chart {
+    const struct release *shown[RELEASES_IN_CHART];
+    size_t count;
+    int64_t first_day;
+    int64_t days[RELEASES_IN_CHART + 1][STORE_TREND_DAYS];
+};
+
+static void choose_releases(struct release_chart *chart,
+                            const struct releases *releases)
+{
+    size_t each = releases_a_program(releases);
+    for (size_t start = 0; start < releases->count;) {
+        size_t end = releases_program_end(releases, start);
+        size_t first = first_release_shown(releases, start, end, each);
+        for (size_t i = first; i < end && i < first + each; i++) {
+            if (chart->count < RELEASES_IN_CHART)
+                chart->shown[chart->count++] = &releases->list[i];
+        }
+        start = end;
+    }
+}
+
+static void take_release_day(void *context, const struct release_day *row)
+{
+    struct release_chart *chart = context;
+    size_t series = RELEASES_IN_CHART;
+    for (size_t i = 0; i < chart->count; i++) {
+        if (strcmp(chart->shown[i]->name, row->release) == 0 &&
+            strcmp(chart->shown[i]->program, row->program) == 0 &&
+            strcmp(chart->shown[i]->project, row->project) == 0)
+            series = i;
+    }
+    chart->days[series][row->day - chart->first_day] += row->count;
+}
+
+// write_series draws the part of one release in the column of each day, above those of
+// the series before, whose counts are in below.
+static void write_series(struct text *out, const struct release_chart *chart,
+                         size_t series, int64_t below[STORE_TREND_DAYS], int64_t most)
+{
+    const int64_t *days = chart->days[series];
+    bool other = series == RELEASES_IN_CHART;
+    html_write(out, "<path class=\"s%zu\" d=\"", series);
+    for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
+        if (days[i] == 0)
+            continue;
+        int64_t bottom = CHART_HEIGHT - below[i] * CHART_HEIGHT / most;
+        below[i] += days[i];
+        int64_t top = CHART_HEIGHT - below[i] * CHART_HEIGHT / most;
+        html_write(out, "M%zu %lldh%dv%lldh-%dz", i * (BAR + GAP), (long long)top, BAR,
+                   (long long)(bottom - top), BAR);
+    }
+    html_write(out, "\"><title>%.*s %.*s</title></path>", PAGE_SHORT,
+               other ? "others" : chart->shown[series]->program, PAGE_SHORT,
+               other ? "" : chart->shown[series]->name);
+}
+
+static void write_days(struct text *out, const struct release_chart *chart)
+{
+    int64_t below[STORE_TREND_DAYS] = { 0 };
+    char first[TIMESTAMP_SIZE];
+    char last[TIMESTAMP_SIZE];
+    int64_t most = 0;
+    for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
+        int64_t sum = 0;
+        for (size_t k = 0; k <= RELEASES_IN_CHART; k++)
+            sum += chart->days[k][i];
+        most = sum > most ? sum : most;
+    }
+    if (most == 0)
+        return;
+    timestamp_write(chart->first_day * TIMESTAMP_DAY_MS, first);
+    timestamp_write((chart->first_day + STORE_TREND_DAYS - 1) * TIMESTAMP_DAY_MS, last);
+    first[DAY_CHARACTERS] = 0;
+    last[DAY_CHARACTERS] = 0;
+    html_write(out,
+               "<svg class=\"trend large\" viewBox=\"0 0 %d %d\""
+               " preserveAspectRatio=none role=img aria-label=\"Crashes of %d days by"
+               " release\">",
+               STORE_TREND_DAYS * (BAR + GAP) - GAP, CHART_HEIGHT, STORE_TREND_DAYS);
+    for (size_t i = 0; i < chart->count; i++)
+        write_series(out, chart, i, below, most);
+    write_series(out, chart, RELEASES_IN_CHART, below, most);
+    html_write(out,
+               "</svg><p class=\"axis\"><span>%s</span><span>at most %lld a day</span>"
+               "<span>%s</span></p>",
+               first, (long long)most, last);
+}
+
+enum ch_status page_release_chart_write(struct text *out, struct store *store,
+                                        const struct releases_of *of,
+                                        const struct releases *releases)
+{
+    int64_t today = timestamp_now() / TIMESTAMP_DAY_MS;
+    struct release_chart chart = { .first_day = today - STORE_TREND_DAYS + 1 };
+    const int64_t days[] = { chart.first_day, today };
+    int64_t most = 1;
+    if (releases->count == 0)
+        return CH_OK;
+    choose_releases(&chart, releases);
+    enum ch_status status =
+        releases_list_days(store, of, days, take_release_day, &chart);
+    for (size_t i = 0; i < chart.count; i++)
+        most = chart.shown[i]->count > most ? chart.shown[i]->count : most;
+    html_write(out, "<section class=\"card chart\"><h2>Crashes by release</h2>"
+                    "<p class=\"about\">Reports of each day, others in grey; below, all"
+                    " reports of a release.</p>");
+    write_days(out, &chart);
+    html_write(out, "<ul class=\"bars\">");
+    for (size_t i = 0; i < chart.count; i++)
+        write_release_bar(out, chart.shown[i], i, most);
+    html_write(out, "</ul></section>\n");
+    return status;
+}
 
 // release_row is what is known of a release beside its reports.
 struct release_row {

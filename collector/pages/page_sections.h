@@ -106,5 +106,14 @@ void page_facets_write(struct text *out, struct store *store, const char *id);
 // page_history_write writes what was done with a group.
 void page_history_write(struct text *out, struct store *store, const char *id);
 
+// page_release_chart_write draws the crashes of each day by release, and counts those
+// of the newest releases of each program.
+struct releases_of;
+struct releases;
+CH_CHECKED enum ch_status page_release_chart_write(struct text *out,
+                                                   struct store *store,
+                                                   const struct releases_of *of,
+                                                   const struct releases *releases);
+
 // page_images_write writes the loaded images, and what was uploaded of each.
 void page_images_write(struct text *out, const struct viewed_report *viewed);

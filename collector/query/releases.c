@@ -143,6 +143,34 @@ enum ch_status releases_find(struct store *store, const struct releases_of *of,
     return status;
 }
 
+struct day_listing {
+    release_day_fn *visit;
+    void *context;
+};
+
+static void take_release_day(void *context, const struct sql_row *row)
+{
+    const struct day_listing *listing = context;
+    const struct release_day day = { .project = sql_column_text(row, "project"),
+                                     .program = sql_column_text(row, "program"),
+                                     .release = sql_column_text(row, "release"),
+                                     .day = sql_column_number(row, "day"),
+                                     .count = sql_column_number(row, "count") };
+    listing->visit(listing->context, &day);
+}
+
+enum ch_status releases_list_days(struct store *store, const struct releases_of *of,
+                                  const int64_t first_and_last[2],
+                                  release_day_fn *visit, void *context)
+{
+    struct day_listing listing = { visit, context };
+    const struct sql_value values[] = { sql_text(of->project), sql_text(of->program),
+                                        sql_text(of->environment),
+                                        sql_number(first_and_last[0]),
+                                        sql_number(first_and_last[1]) };
+    return store_ask(store, STORE_RELEASE_DAYS, values, 5, take_release_day, &listing);
+}
+
 enum ch_status releases_write_fresh(const struct releases *releases, struct text *out)
 {
     CH_CLEANUP(json_writer_deinit) struct json_writer json;

@@ -50,6 +50,23 @@ CH_CHECKED enum ch_status
 releases_find(struct store *store, const struct releases_of *of, struct releases *out);
 void releases_deinit(struct releases *releases);
 
+// release_day is how many reports of a release crashed on a day (of UTC, since 1970).
+struct release_day {
+    const char *project;
+    const char *program;
+    const char *release; // may be empty
+    int64_t day;
+    int64_t count;
+};
+
+typedef void release_day_fn(void *context, const struct release_day *row);
+
+// releases_list_days visits the days from first to last on which a release crashed.
+CH_CHECKED enum ch_status releases_list_days(struct store *store,
+                                             const struct releases_of *of,
+                                             const int64_t first_and_last[2],
+                                             release_day_fn *visit, void *context);
+
 // store_order is the releases of a program in their order, the oldest first.
 struct store_order {
     const char *project;

@@ -224,6 +224,11 @@ class Fleet:
                 "resolved": ids([OLD_ONLY, FIXED]),
                 "one_kernel": [fingerprint_of(ONE_KERNEL), KERNEL],
                 "current": {name: current for name, (_, current) in PROGRAMS.items()},
+                "busiest_day": {name: max(collections.Counter(
+                    r["time"][:10] for r in self.reports if f"/{name}-" in
+                    r["process"]["executable"] and r["time"][:10] > time.strftime(
+                        "%Y-%m-%d", time.gmtime(self.now - 30 * DAY))).values())
+                                for name in NAMES},
                 "order": {name: [r for r, _ in releases] for name, (releases, _) in
                           PROGRAMS.items()},
                 "next": sorted((g for g in groups if groups[g]["status"] != "resolved"),

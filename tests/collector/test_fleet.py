@@ -197,6 +197,13 @@ class Pages(Planted):
         chart = self.text().split("Crashes by release")[1].split("Machines that")[0]
         for program, release in self.plan["current"].items():
             self.assertIn(f"{program} {release}\n", chart)
+        for program, order in self.plan["order"].items():
+            self.browser.go(f"{self.collector.url}/?program={program}")
+            series = self.browser.evaluate("[...document.querySelectorAll('.chart path')]"
+                                           ".map(e => e.textContent.trim())")
+            self.assertEqual(series, [f"{program} {release}" for release in order[::-1]] +
+                             ["others"])
+            self.assertIn(f"at most {self.plan['busiest_day'][program]} a day", self.text())
 
 
 if __name__ == "__main__":

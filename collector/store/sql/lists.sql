@@ -98,6 +98,15 @@ FROM (SELECT project, program, release, CAST(sum(count) AS bigint) AS count,
     GROUP BY project, program, release
     ORDER BY 7 DESC, 3 DESC LIMIT ?5) r
 
+-- name: STORE_RELEASE_DAYS
+-- The reports of each release on each of the days from ?4 to ?5, also of reports without
+-- one.
+SELECT project, program, release, day, CAST(sum(count) AS bigint) AS count
+FROM program_days
+WHERE day >= ?4 AND day <= ?5 AND (?1 = '' OR project = ?1) AND (?2 = '' OR program = ?2)
+    AND (?3 = '' OR environment = ?3)
+GROUP BY project, program, release, day
+
 -- name: STORE_RELEASE_GROUPS
 -- How many groups were first seen in each release of the program ?2 (empty: of all), and
 -- how many came back in it.

@@ -1179,6 +1179,13 @@ FROM (SELECT project, program, release, CAST(sum(count) AS bigint) AS count,
     GROUP BY project, program, release
     ORDER BY 7 DESC, 3 DESC LIMIT ?5) r
 
+-- STORE_RELEASE_DAYS
+SELECT project, program, release, day, CAST(sum(count) AS bigint) AS count
+FROM program_days
+WHERE day >= ?4 AND day <= ?5 AND (?1 = '' OR project = ?1) AND (?2 = '' OR program = ?2)
+AND (?3 = '' OR environment = ?3)
+GROUP BY project, program, release, day
+
 -- STORE_RELEASE_GROUPS
 SELECT project, program, release, CAST(sum(began) AS bigint) AS began,
 CAST(sum(back) AS bigint) AS back
