@@ -11,7 +11,7 @@ FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 FIRST_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DCRASHHOOK_WERROR=OFF)
 
 .PHONY: all test everything build-needs deps runtimes demo check check-full bench packages tarball check-tarball site check-packages check-image check-adoption applications truth system aarch64-system install clean \
-	asan tsan fuzz valgrind coverage aarch64 trixie receivers places
+	asan tsan fuzz valgrind coverage aarch64 trixie receivers published places
 
 # Says in one line what is missing, and the command that gets it.
 all:
@@ -86,6 +86,12 @@ receivers: everything
 	packaging/install-packages packaging/more-packages.txt
 	command -v npm || echo npm | packaging/install-packages /dev/stdin
 	tests/check-receivers
+
+# The collector's pages, API and messages, and what others published about these, from npm.
+published: everything
+	printf '%s\n' libapache2-mod-auth-openidc | packaging/install-packages /dev/stdin
+	command -v npm || echo npm | packaging/install-packages /dev/stdin
+	tests/check-published
 
 # Measures what docs/performance.md quotes; BENCH=--quick takes fewer turns.
 # bench/performance_page.py build/release/bench/figures.json then makes that page.

@@ -96,7 +96,7 @@ static void write_compared_facts(struct pair *pair)
 {
     html_write(pair->out, "<section class=\"card\"><h2>What differs</h2><div "
                           "class=\"scroll\" tabindex=\"0\">"
-                          "<table class=\"compared\"><thead><tr><th></th><th>First</th>"
+                          "<table class=\"compared\"><thead><tr><td></td><th>First</th>"
                           "<th>Second</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
         write_compared_fact(pair, facts[i].name, fact_of(pair->reports[0], i),
