@@ -73,6 +73,60 @@ static void sqlite_contains(sqlite3_context *context, int count, sqlite3_value *
         sqlite3_free(room);
 }
 
+// is_like says whether a text is a pattern, in which `%` stands for any text and escape
+// makes the next byte one as it is.
+static bool is_like(const char *pattern, const char *pattern_end, const char *text,
+                    const char *text_end, char escape)
+{
+    const char *resume = NULL; // after the last `%`
+    const char *from = NULL;   // what that stands for ends here
+    while (text < text_end || pattern < pattern_end) {
+        bool any = pattern < pattern_end && *pattern == '%';
+        bool escaped = pattern + 1 < pattern_end && *pattern == escape && escape != 0;
+        if (any) {
+            resume = ++pattern;
+            from = text;
+        } else if (pattern < pattern_end && text < text_end &&
+                   pattern[escaped] == *text) {
+            pattern += 1 + escaped;
+            text++;
+        } else if (resume != NULL && from < text_end) {
+            pattern = resume;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+// sqlite_like is LIKE in the lower case of all languages; `_` stands for itself.
+static void sqlite_like(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    locale_t locale = sqlite3_user_data(context);
+    char few[FEW_BYTES];
+    const unsigned char *escape =
+        count > 2 ? sqlite3_value_text(values[2]) : (const unsigned char *)"";
+    if (sqlite3_value_text(values[0]) == NULL ||
+        sqlite3_value_text(values[1]) == NULL || escape == NULL)
+        return;
+    size_t sizes[] = { (size_t)sqlite3_value_bytes(values[0]),
+                       (size_t)sqlite3_value_bytes(values[1]) };
+    size_t most = 2 * (sizes[0] + sizes[1]) + UTF8_MAX_BYTES;
+    char *room = most <= sizeof(few) ? few : sqlite3_malloc64(most);
+    if (room == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    char *text =
+        room + lower_text(sqlite3_value_text(values[0]), sizes[0], locale, room);
+    size_t size = lower_text(sqlite3_value_text(values[1]), sizes[1], locale, text);
+    sqlite3_result_int(context,
+                       is_like(room, text, text, text + size, (char)escape[0]));
+    if (room != few)
+        sqlite3_free(room);
+}
+
 // sqlite_text_hash is the first 64 bits of the SHA-256 of a text.
 static void sqlite_text_hash(sqlite3_context *context, int count,
                              sqlite3_value **values)
@@ -100,6 +154,13 @@ int sqlite_contains_add(sqlite3 *db)
     int result = sqlite3_create_function_v2(
         db, "text_hash", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
         sqlite_text_hash, NULL, NULL, NULL);
+    if (result != SQLITE_OK) {
+        free_contains_locale(locale);
+        return result;
+    }
+    result = sqlite3_create_function_v2(
+        db, "like", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, locale,
+        sqlite_like, NULL, NULL, NULL);
     if (result != SQLITE_OK) {
         free_contains_locale(locale);
         return result;

@@ -16,6 +16,7 @@ enum {
     MARK_VALUE_SIZE = 160,
     FRAMES_MARKED = 48,
     FILES_MARKED = 24,
+    LINES_MARKED = 2, // of in-app frames
     BUILDS_MARKED = 16,
     ARGUMENTS_FROM = 4, // of the innermost in-app frames
     FREED_IN = 8,       // the same, of the stack that freed a block
@@ -86,6 +87,16 @@ static void mark_function(struct entry *entry, enum store_facet kind,
         marks_add(entry, kind, name.bytes);
 }
 
+// mark_line marks a file with the line, as it stands in compilers' messages.
+static void mark_line(const json_t *frame, const char *file, struct entry *entry)
+{
+    char place[MARK_VALUE_SIZE];
+    json_int_t line = json_integer_value(json_object_get(frame, "line"));
+    int length = snprintf(place, sizeof(place), "%s:%lld", file, (long long)line);
+    if (line > 0 && (size_t)length < sizeof(place))
+        marks_add(entry, FACET_FILE, place);
+}
+
 static void mark_frames(const json_t *report, const json_t *frames, struct entry *entry)
 {
     size_t i;
@@ -93,6 +104,7 @@ static void mark_frames(const json_t *report, const json_t *frames, struct entry
     size_t named = 0;
     size_t files = 0;
     size_t builds = 0;
+    size_t lines = 0;
     json_array_foreach(frames, i, frame)
     {
         if (i > 0 && report_same_place(json_array_get(frames, i - 1), frame))
@@ -104,6 +116,11 @@ static void mark_frames(const json_t *report, const json_t *frames, struct entry
             mark_function(entry, FACET_FRAME, function);
         if (file != NULL && files++ < FILES_MARKED)
             marks_add(entry, FACET_FILE, file);
+        if (file != NULL && lines < LINES_MARKED &&
+            !report_frame_is_system(report, frame)) {
+            mark_line(frame, file, entry);
+            lines++;
+        }
         if (image != NULL && builds++ < BUILDS_MARKED)
             marks_add(entry, FACET_BUILD, report_string(image, "build_id"));
     }

@@ -106,7 +106,7 @@ static void write_like(const struct store_term *term, struct text *out)
             text_append_string(out, "!");
         text_append(out, *value == '*' ? "%" : value, 1);
     }
-    text_append_string(out, part ? "%" : "");
+    text_append_string(out, part && !term->at_end ? "%" : "");
 }
 
 // pattern_of is the value of a term in the form that the index takes: a quoted string

@@ -297,6 +297,15 @@ static enum ch_status read_range_term(struct search *search, const char *key,
     return status;
 }
 
+// read_place has `file:x.c:57` find the ends of places: no place in line 571.
+static void read_place(struct store_term *out)
+{
+    const char *colon = strrchr(out->value, ':');
+    size_t digits = colon != NULL ? strspn(colon + 1, "0123456789") : 0;
+    out->at_end = digits != 0 && colon[1 + digits] == 0;
+    out->wildcard |= out->at_end;
+}
+
 static enum ch_status read_value(struct search *search, const char *key,
                                  struct store_term *out)
 {
@@ -305,6 +314,9 @@ static enum ch_status read_value(struct search *search, const char *key,
         return read_state(search, out->value, out);
     case STORE_KEY_STATUS:
         return read_status(search, out->value);
+    case STORE_KEY_FILE:
+        read_place(out);
+        return CH_OK;
     case STORE_KEY_SIGNAL:
         return read_signal(search, out->value, out);
     case STORE_KEY_TAG:
@@ -350,8 +362,12 @@ static enum ch_status join_term(struct search *search)
     struct store_term *term = &search->terms[search->count - 1];
     if ((term[-1].key < STORE_KEY_FIRST_RELEASE) !=
         (term->key < STORE_KEY_FIRST_RELEASE))
-        return search_fail(search, "OR cannot join a condition on a report and one on"
-                                   " its group, such as is:, machines: or assignee:");
+        return search_fail(
+            search,
+            "OR cannot join `%.40s` and `%.40s`: one is about a report, one about its"
+            " group, as are is:, machines:, assignee: and words of one or two letters",
+            search->said[search->count - 2].value,
+            search->said[search->count - 1].value);
     term[-1].alternative = true;
     term->alternative = true;
     term->joined = true;
@@ -432,18 +448,23 @@ static bool read_key(struct cursor *input, char out[KEY_SIZE])
     return true;
 }
 
-// take_value takes a quoted string, or everything up to the next space. A quote that
-// is not closed ends with the text, because people see results while they type.
-static char *take_value(struct search *search, struct cursor *input)
+// take_value takes a quoted string, or everything up to the next space. of_tag: a
+// string may follow a tag's key and colon. A quote that is not closed ends with the
+// text, because people see results while they type.
+static char *take_value(struct search *search, struct cursor *input, bool of_tag,
+                        bool *out_quoted)
 {
     char *begin = search->bytes + search->used;
     size_t room = sizeof(search->bytes) - search->used;
     size_t size = 0;
-    bool quoted = search_peek(input, 0) == '"';
-    if (quoted)
-        cursor_skip(input, 1);
+    bool quoted = false;
     while (cursor_left(input) != 0) {
         uint8_t c = search_peek(input, 0);
+        if (!quoted && c == '"' && (size == 0 || (of_tag && begin[size - 1] == ':'))) {
+            quoted = true;
+            cursor_skip(input, 1);
+            continue;
+        }
         if (quoted ? c == '"' : is_gap(c))
             break;
         cursor_skip(input, 1);
@@ -459,6 +480,7 @@ static char *take_value(struct search *search, struct cursor *input)
         return NULL;
     begin[size] = 0;
     search->used += size + 1;
+    *out_quoted = quoted;
     return begin;
 }
 
@@ -505,8 +527,9 @@ static enum ch_status read_one(struct search *search, struct cursor *input,
     if (negated)
         cursor_skip(input, 1);
     bool has_key = read_key(input, key);
-    bool quoted = search_peek(input, 0) == '"';
-    char *value = take_value(search, input);
+    bool quoted = false;
+    bool of_tag = has_key && strcmp(key, "tag") == 0;
+    char *value = take_value(search, input, of_tag, &quoted);
     if (value == NULL)
         return search_fail(search, "the search is too long");
     size_t length = strlen(value);
@@ -654,7 +677,7 @@ void search_write(const struct search *search, size_t but, struct text *out)
             continue;
         text_append_string(out, first ? "" : begun ? " OR " : " ");
         text_append_string(out, search_was_negated(search, i) ? "-" : "");
-        if (term->wildcard)
+        if (term->wildcard && !term->at_end)
             text_appendf(out, "%s:%s", search->said[i].key, search->said[i].value);
         else
             search_write_term(out, search->said[i].key, search->said[i].value);

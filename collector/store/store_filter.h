@@ -76,6 +76,7 @@ struct store_term {
     bool joined;      // it is an alternative of the term before it,
     bool alternative; // or of any: the same for all of them
     bool wildcard;    // `*` in the value stands for any text
+    bool at_end;      // and what the value may be a part of ends with it
     const char *value;
     const char *tag; // the key of a tag
     int64_t number;

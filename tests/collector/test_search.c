@@ -81,8 +81,29 @@ static void quotes_keep_spaces_colons_and_quotes(void **state)
     assert_string_equal(search.terms[0].value, "a \"b\" \\");
     assert_int_equal(search.terms[1].key, STORE_KEY_WORD);
     assert_string_equal(search.terms[1].value, "host:x");
+    assert_true(
+        search_one("tag:zone:\"a b\\\"*\" (tag:a\\:b:\"c d\" OR host:x)", &search));
+    assert_string_equal(search.terms[0].tag, "zone");
+    assert_string_equal(search.terms[0].value, "a b\"*");
+    assert_false(search.terms[0].wildcard);
+    assert_string_equal(search.terms[1].tag, "a:b");
+    assert_string_equal(search.terms[1].value, "c d");
     assert_true(search_one("message:\"not closed ye", &search));
     assert_string_equal(search.terms[0].value, "not closed ye");
+}
+
+static void a_file_with_a_line_is_the_end_of_a_place(void **state)
+{
+    (void)state;
+    struct search search;
+    assert_true(search_one("file:x.c:57 file:\"a b.c:7\" file:x.c: file:c:x", &search));
+    assert_true(search.terms[0].at_end && search.terms[1].at_end);
+    assert_string_equal(search.terms[1].value, "a b.c:7");
+    assert_false(search.terms[2].at_end || search.terms[3].at_end);
+    struct text CH_CLEANUP(text_deinit) written = { 0 };
+    search_write(&search, SIZE_MAX, &written);
+    assert_string_equal(written.bytes,
+                        "file:x.c:57 file:\"a b.c:7\" file:x.c: file:c:x");
 }
 
 static void signals_times_and_states_are_understood(void **state)
@@ -116,7 +137,8 @@ static void what_is_not_understood_is_said_with_what_may_be_meant(void **state)
         { "OR signal:ABRT", "OR needs a term before and after it" },
         { "signal:SEGV OR", "OR needs a term before and after it" },
         { "signal:SEGV OR OR signal:ABRT", "OR needs a term" },
-        { "is:new OR host:web-1", "OR cannot join" },
+        { "is:new OR host:web-1", "OR cannot join `new` and `web-1`" },
+        { "host:x OR ab", "OR cannot join `x` and `ab`" },
         { "machines:>many", "machines is not a number" },
         { "machines:9..3", "there is nothing in the range machines:9..3" },
         { "time:soon..", "time is not a time" },
@@ -275,6 +297,7 @@ int main(void)
         cmocka_unit_test(a_tag_may_have_colons_in_its_key),
         cmocka_unit_test(a_name_with_two_colons_is_a_word),
         cmocka_unit_test(quotes_keep_spaces_colons_and_quotes),
+        cmocka_unit_test(a_file_with_a_line_is_the_end_of_a_place),
         cmocka_unit_test(signals_times_and_states_are_understood),
         cmocka_unit_test(what_is_not_understood_is_said_with_what_may_be_meant),
         cmocka_unit_test(a_search_that_is_too_long_is_refused),

@@ -263,6 +263,42 @@ class Deciding(unittest.TestCase):
         self.assertEqual(self.collector.json("GET", "/api/v1/groups?status=x")[0], 400)
 
 
+class Searches(unittest.TestCase):
+    """One group: what a search finds of its reports, in lists of groups, too."""
+    def test_each_search_finds_the_reports_that_it_says(self):
+        places = (("Müller*1", "src/x.c", 57, "2026-11-01", "north west"),
+                  ("mÜLLER*2", "lib/x.c", 571, "2026-11-09", "north"),
+                  ("web_1", "src/yx.c", 57, "2026-11-20", None))
+        with Collector(BINARY) as own:
+            for number, (host, file, line, day, zone) in enumerate(places, 1):
+                frames = [sample_reports.frame("f", f"{file}:{line}:9", 0),
+                          sample_reports.frame("main", "src/main.c:9:9", 0),
+                          sample_reports.frame("outer", "src/outer.c:7:9", 0)]
+                report = sample_reports.raw(number, fingerprint="5eed" * 8)
+                report["threads"] = [{"tid": 1, "crashed": True, "backtrace":
+                                      sample_reports.backtrace(frames)}]
+                report["crash"]["thread"] = 1
+                report["host"]["hostname"] = host
+                report.update(revision=1, time=day + "T10:00:00Z",
+                              tags={"zone": zone} if zone else {})
+                self.assertEqual(own.post(report)[0], 201)
+            for search, found in (
+                    ("host:mü*", 2), ("host:MÜLLER*", 2), ('host:"mü*"', 0), ("host:*_1", 1),
+                    ("host:*%1", 0), ("file:x.c:57", 2), ("file:/x.c:57", 1),
+                    ("file:main.c:9", 3), ("file:outer.c:7", 0), ("file:outer.c", 3),
+                    ("-file:src/x.c:57", 2), ("file:x.c:571 OR host:web*", 2),
+                    ('tag:zone:"north west"', 1), ('tag:zone:"n*"', 0), ("tag:zone:n*", 2),
+                    ("time:2026-11-02..2026-11-08", 0), ("time:2026-11-09..2026-11-20", 2),
+                    ("-time:2026-11-09..2026-11-20", 1), ("time:>2026-11-09", 1)):
+                for kind in ("reports", "groups"):
+                    path = f"/api/v1/{kind}?q={urllib.parse.quote(search)}"
+                    rows = own.json("GET", path)[1][kind]
+                    count = (len(rows) if kind == "reports" else
+                             sum(group["filtered_count"] for group in rows))
+                    self.assertEqual((count, len(rows) > 0), (found, found > 0),
+                                     (search, kind))
+
+
 class Tickets(unittest.TestCase):
     """Events of GitHub (and of Forgejo, with other names of headers) about an issue."""
     def setUp(self):

@@ -178,6 +178,8 @@ WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     AND g.last_seen >= :number              --: listed since
     AND g.first_seen < :number              --: listed until
     AND g.last_seen >= :number AND g.first_seen <= :high    --: listed time
+    AND {EXISTS}SELECT 1 FROM reports r WHERE r.group_number = g.number --: listed time
+        AND r.time BETWEEN :number AND :high {EXISTS_END}   --: listed time
     {WORD_SEARCH g.number}                  --: listed word bounded
     {WORD_SEARCH +g.number}                 --: listed word !bounded
     {FACET_SEARCH g.number}                 --: listed facet bounded
@@ -198,6 +200,8 @@ WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     AND g.last_seen >= :number              --: listed since
     AND g.first_seen < :number              --: listed until
     AND g.last_seen >= :number AND g.first_seen <= :high    --: listed time
+    AND {EXISTS}SELECT 1 FROM reports r WHERE r.group_number = g.number --: listed time
+        AND r.time BETWEEN :number AND :high {EXISTS_END}   --: listed time
     {WORD_SEARCH g.number}                  --: listed word
     {FACET_SEARCH g.number}                 --: listed facet
     --: }

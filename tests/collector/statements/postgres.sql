@@ -1803,6 +1803,8 @@ WITH hit AS (
         {if listed since}AND g.last_seen >= :number{end}
         {if listed until}AND g.first_seen < :number{end}
         {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed time}AND (SELECT 1 FROM reports r WHERE r.group_number = g.number{end}
+            {if listed time}AND r.time BETWEEN :number AND :high LIMIT 1) IS NOT NULL{end}
         {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
                     AND f.value ILIKE :pattern)
                 OR g.number IN (SELECT f.group_number FROM facets f
@@ -3413,6 +3415,8 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
         {if listed since}AND g.last_seen >= :number{end}
         {if listed until}AND g.first_seen < :number{end}
         {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed time}AND (SELECT 1 FROM reports r WHERE r.group_number = g.number{end}
+            {if listed time}AND r.time BETWEEN :number AND :high LIMIT 1) IS NOT NULL{end}
         {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
                     AND f.value ILIKE :pattern)
                 OR g.number IN (SELECT f.group_number FROM facets f

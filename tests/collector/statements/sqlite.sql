@@ -1773,6 +1773,8 @@ WITH hit AS (
         {if listed since}AND g.last_seen >= :number{end}
         {if listed until}AND g.first_seen < :number{end}
         {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed time}AND EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number{end}
+            {if listed time}AND r.time BETWEEN :number AND :high ){end}
         {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
                     AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
                 OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
@@ -3030,6 +3032,8 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
         {if listed since}AND g.last_seen >= :number{end}
         {if listed until}AND g.first_seen < :number{end}
         {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed time}AND EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number{end}
+            {if listed time}AND r.time BETWEEN :number AND :high ){end}
         {if listed word bounded}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
                     AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
                 OR g.number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
