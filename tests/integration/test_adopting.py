@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The ways of adopting crashhook that docs/adopting.md shows, as examples/adopting has them.
+# The ways of adopting crashhook that docs/how-to/link.md shows, as examples/adopting has them.
 
 import contextlib
 import json

@@ -43,7 +43,7 @@ EDITS = {
              r'\1    [TARGET_KIND_WARD] = { .prefix = "ward+", .name = "ward", '
              r'.words = "why",\n'
              r"                           .send = ward_send, .ask = ward_ask },\n")],
-        "docs/adopting.md": [(r"\Z", "\n`ward+https://HOST` is a ward.\n")],
+        "docs/how-to/sentry.md": [(r"\Z", "\n`ward+https://HOST` is a ward.\n")],
     },
     "An unwind format's version": {
         "docs/formats/sframe.md": [(r"versions 1, 2 and 3", r"versions 1 to 4")],
