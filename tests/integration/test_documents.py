@@ -24,8 +24,9 @@ import accessibility  # noqa: E402
 from browser import Browser  # noqa: E402
 
 DOCS = os.path.join(SOURCE, "docs")
-PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/collector.md", "how-to/nginx.md", "cores.md", "costs.md",
-         "limits.md",
+PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/ci-gate.md", "how-to/collector.md",
+         "how-to/debugger.md", "how-to/heap.md", "how-to/masking.md", "how-to/nginx.md",
+         "how-to/read-a-report.md", "how-to/sentry.md", "cores.md", "costs.md", "limits.md",
          "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
          "from-systemd-coredump.md", "privacy.md", "troubleshooting.md", "types.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
