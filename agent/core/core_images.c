@@ -222,6 +222,30 @@ static void name_special(const struct core_file *core, struct target_images *ima
     }
 }
 
+// add_unsaved_parts adds what the core's segments do not have of a file's mapping from
+// address on: a minidump has pieces of memory within a mapping. It returns the end.
+static uint64_t add_unsaved_parts(const struct core_file *core,
+                                  const struct target_mapping *file, uint64_t from,
+                                  struct target_images *out)
+{
+    const struct core_segment *segments = core->segments;
+    uint64_t at = file->start > from ? file->start : from;
+    size_t i = SORTED_UP_TO(segments, core->segment_count, start, at);
+    for (i -= i != 0; at < file->end; i++) {
+        bool last = i >= core->segment_count || segments[i].start >= file->end;
+        uint64_t end = last ? file->end : segments[i].start;
+        struct target_mapping part = *file;
+        part.start = at;
+        part.end = end;
+        part.offset += at - file->start;
+        if (end > at)
+            out->mappings[out->mapping_count++] = part;
+        end = last ? file->end : segments[i].end;
+        at = end > at ? end : at;
+    }
+    return at;
+}
+
 // core_mappings_read fills out->mappings, sorted by start, without overlaps. Paths
 // point into the core's notes. A mapping that is only in the table has unknown
 // permissions and counts as code; gcore leaves such mappings out of the dump.
@@ -235,7 +259,7 @@ CH_CHECKED static enum ch_status core_mappings_read(const struct core_file *core
     if (!core->has_files)
         room = 0;
     struct target_mapping *files = calloc(room + 1, sizeof(*files));
-    out->mappings = calloc(segments + room + 1, sizeof(*out->mappings));
+    out->mappings = calloc(2 * segments + room + 1, sizeof(*out->mappings));
     if (files == NULL || out->mappings == NULL) {
         free(files);
         return CH_ERR_NO_MEMORY;
@@ -246,10 +270,9 @@ CH_CHECKED static enum ch_status core_mappings_read(const struct core_file *core
         out->mappings[out->mapping_count++] =
             segment_mapping(segment, find_mapping(files, count, segment->start));
     }
-    for (size_t i = 0; i < count; i++) {
-        if (core_file_segment(core, files[i].start) == NULL)
-            out->mappings[out->mapping_count++] = files[i];
-    }
+    uint64_t done = 0;
+    for (size_t i = 0; i < count; i++)
+        done = add_unsaved_parts(core, &files[i], done, out);
     free(files);
     qsort(out->mappings, out->mapping_count, sizeof(*out->mappings), by_mapping_start);
     drop_mapping_overlaps(out);
