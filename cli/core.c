@@ -54,6 +54,7 @@ struct core_command {
     char debug_dir[PATH_MAX];
     char symbols[PATH_MAX];           // --symbols; empty: none
     char made[TEMPORARY_FOLDER_SIZE]; // of Breakpad's symbols; empty: none
+    const char *all_made[2];
     bool store;
     int fd;
 };
@@ -169,7 +170,7 @@ static bool write_made(const struct core_command *command,
     char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
     char path[sizeof(command->made) + sizeof(id) + 32];
     hex_encode(module->build_id, module->build_id_size, id);
-    (void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", command->made, id,
+    (void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.sym", command->made, id,
                    id + 2);
     int CH_CLEANUP(file_close) fd =
         file_make_parents(path, 0700)
@@ -241,7 +242,8 @@ static void make_all_symbols(struct core_command *command)
     while (minidump_next_module(&list, &module))
         if (module.build_id_size >= 16)
             make_symbols(command, &dump, &module);
-    command->options.places.made = command->made;
+    command->all_made[0] = command->made;
+    command->options.places.made = command->all_made;
     command->session.debug_dirs[1] = command->made;
 }
 

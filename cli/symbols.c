@@ -33,6 +33,7 @@
 #include "cli/session/command.h"
 #include "cli/session/delivery.h"
 #include "formats/debug/elf.h"
+#include "formats/interchange/breakpad_symbols.h"
 #include "formats/interchange/source_bundle.h"
 #include "net/http.h"
 #include "report/value/frame_source.h"
@@ -139,13 +140,14 @@ CH_CHECKED static enum ch_status source_paths_read(const char *path, json_t **ou
 //
 // The collector is first queried for its files of that build: a file of the same size
 // is taken to be the same file. If the collector does not say, or has it of another
-// release, the file is sent; it keeps one file per build.
+// release, the file is sent; of each build it keeps the program and the debug file.
 
 struct symbols_file {
     const char *build_id; // in hex
     FILE *file;           // its position is at its beginning
     uint64_t size;
     bool sources; // it is a source bundle
+    bool code;    // it has the program
 };
 
 enum symbols_outcome {
@@ -173,12 +175,31 @@ static struct http_request request_for(const struct symbols_sending *sending,
                                   .timeout_ms = sending->timeout_ms };
 }
 
+// write_symbols_url writes the address at BASE of a file, or of that file as a program.
+static void write_symbols_url(const struct symbols_sending *sending,
+                              const struct symbols_file *file, bool program,
+                              struct text *out)
+{
+    text_appendf(out, program ? "%s/buildid/%s%s/executable" : "%s/api/v1/%s/%s",
+                 sending->target->url,
+                 program         ? ""
+                 : file->sources ? "sources"
+                                 : "symbols",
+                 file->build_id);
+    if (sending->release != NULL && sending->release[0] != 0)
+        text_appendf(out, "?release=%s", sending->release);
+}
+
 // symbols_is_known asks the collector for the size of its file.
 static bool symbols_is_known(const struct symbols_sending *sending,
-                             const struct symbols_file *file, const struct text *url)
+                             const struct symbols_file *file)
 {
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
-    struct http_request request = request_for(sending, "HEAD", url);
+    struct text CH_CLEANUP(text_deinit) url = { 0 };
+    write_symbols_url(sending, file, file->code, &url);
+    struct http_request request = request_for(sending, "HEAD", &url);
+    if (!text_ok(&url))
+        return false;
     request.keep = "content-length";
     if (http_send(&request, &reply) != CH_OK || reply.status != 200 ||
         reply.kept.size == 0)
@@ -212,15 +233,12 @@ static enum symbols_outcome symbols_send(const struct symbols_sending *sending,
 {
     struct text CH_CLEANUP(text_deinit) url = { 0 };
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
-    text_appendf(&url, "%s/api/v1/%s/%s", sending->target->url,
-                 file->sources ? "sources" : "symbols", file->build_id);
-    if (sending->release != NULL && sending->release[0] != 0)
-        text_appendf(&url, "?release=%s", sending->release);
+    write_symbols_url(sending, file, false, &url);
     if (!text_ok(&url)) {
         (void)snprintf(why, why_size, "out of memory");
         return SYMBOLS_DOWN;
     }
-    if (symbols_is_known(sending, file, &url))
+    if (symbols_is_known(sending, file))
         return SYMBOLS_KNOWN;
     struct http_request request = request_for(sending, "PUT", &url);
     request.content_type = "application/octet-stream";
@@ -453,6 +471,7 @@ static void symbol_sources_describe(const struct symbol_sources *sources,
 
 enum {
     BUILD_ID_MAX_BYTES = 64,
+    BREAKPAD_MAX_BYTES = 1 << 30,
     LARGE_BYTES = 64 << 20, // a debug file whose line tables take noticeable time
 };
 
@@ -501,10 +520,11 @@ static void tick_progress(void *context)
     progress_show(&upload->progress, what.bytes != NULL ? what.bytes : "", 1, 0);
 }
 
-// read_symbols_build_id reads the build ID of the ELF file fd, size bytes long; false:
-// it has none.
-static bool read_symbols_build_id(int fd, size_t size, char *out)
+// read_symbols_build_id reads the build ID of the ELF file fd, size bytes long, and says
+// whether it has code; false: it has none.
+static bool read_symbols_build_id(int fd, size_t size, char *out, bool *out_code)
 {
+    struct elf_section text;
     struct elf_view view;
     const uint8_t *build_id = NULL;
     size_t length = 0;
@@ -516,8 +536,50 @@ static bool read_symbols_build_id(int fd, size_t size, char *out)
                  length <= BUILD_ID_MAX_BYTES;
     if (found)
         hex_encode(build_id, length, out);
+    *out_code = found && elf_view_find_section(&view, ".text", &text, NULL) == CH_OK &&
+                text.type != ELF_SHT_NOBITS;
     (void)munmap(bytes, size);
     return found;
+}
+
+// make_symbols_file makes an ELF file of Breakpad's symbols in from; NULL: why says what
+// is wrong.
+static FILE *make_symbols_file(FILE *from, uint64_t *out_size, const char **out_why)
+{
+    struct text CH_CLEANUP(text_deinit) symbols = { 0 };
+    struct text CH_CLEANUP(text_deinit) made = { 0 };
+    uint8_t build_id[BREAKPAD_BUILD_ID_MAX];
+    size_t size = 0;
+    uint16_t machine = 0;
+    *out_why = "no symbols can be made of it";
+    if (text_read(&symbols, fileno(from), BREAKPAD_MAX_BYTES) != CH_OK)
+        return NULL;
+    const struct cursor text = cursor_over(symbols.bytes, symbols.size);
+    if (!breakpad_symbols_build(text, &machine, build_id, &size)) {
+        *out_why = "it has no INFO CODE_ID with the build ID of a program for Linux";
+        return NULL;
+    }
+    if (breakpad_symbols_to_elf(text, machine, build_id, size, &made) != CH_OK)
+        return NULL;
+    FILE *file = tmpfile();
+    bool whole = file != NULL &&
+                 fwrite(made.bytes, 1, made.size, file) == made.size &&
+                 fflush(file) == 0;
+    if (file != NULL)
+        rewind(file);
+    if (file != NULL && !whole)
+        (void)fclose(file);
+    *out_why = strerror(errno);
+    *out_size = made.size;
+    return whole ? file : NULL;
+}
+
+// is_breakpad_file returns true if a file begins as Breakpad's symbols do.
+static bool is_breakpad_file(FILE *file)
+{
+    char head[7];
+    return pread(fileno(file), head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+           memcmp(head, "MODULE ", sizeof(head)) == 0;
 }
 
 // open_debug_file opens the file at path, which must be a regular file.
@@ -623,11 +685,15 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
     struct symbols_file file = { .build_id = build_id };
     FILE *CH_CLEANUP(close_symbol_file) opened =
         open_debug_file(upload->path, &file.size, &trouble);
+    FILE *CH_CLEANUP(close_symbol_file) made = NULL;
     if (opened == NULL)
         return cannot_send(upload, "", trouble);
-    if (!read_symbols_build_id(fileno(opened), file.size, build_id))
+    bool breakpad = is_breakpad_file(opened);
+    if (breakpad && (made = make_symbols_file(opened, &file.size, &trouble)) == NULL)
+        return cannot_send(upload, "", trouble);
+    file.file = breakpad ? made : opened;
+    if (!read_symbols_build_id(fileno(file.file), file.size, build_id, &file.code))
         return cannot_send(upload, "", "it is no ELF file with a build ID");
-    file.file = opened;
     enum symbols_outcome outcome =
         symbols_send(&upload->sending, &file, why, sizeof(why));
     *out_down = outcome == SYMBOLS_DOWN;
@@ -638,7 +704,8 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
                                             : "sent, build ID %s",
                    build_id);
     say_outcome(upload, line);
-    return upload->sources ? send_sources(upload, &file, out_down) : COMMAND_DONE;
+    return upload->sources && !breakpad ? send_sources(upload, &file, out_down)
+                                        : COMMAND_DONE;
 }
 
 // send_all sends every file to one collector; it stops if the collector is down.

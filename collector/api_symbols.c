@@ -19,13 +19,15 @@ static void release_upload(void *state)
     free(state);
 }
 
-// words holds what messages call the two kinds.
+// words holds what messages call the kinds.
 static const struct {
     const char *name;
     const char *names;
     const char *malformed;
 } words[] = {
     [SYMBOL_DEBUG_FILE] = { "debug file", "debug files", "the body is no ELF file" },
+    [SYMBOL_PROGRAM] = { "executable", "executables", "the body is no ELF file" },
+    [SYMBOL_BREAKPAD] = { "symbol file", "symbol files", "the body is no ELF file" },
     [SYMBOL_SOURCES] = { "source bundle", "source bundles",
                          "the body is no whole source bundle" },
 };
@@ -60,6 +62,15 @@ static void take_file_owner(void *context, const struct store_build *build)
         strcmp(build->sender, owner->who->named ? owner->who->name : "") != 0;
 }
 
+// write_owner_key writes under which key it is kept who sent a file first: one name has
+// all ELF files of a build.
+static void write_owner_key(struct http_request *request, enum symbol_kind kind,
+                            const char *id, char out[SYMBOL_STORE_KEY_SIZE])
+{
+    symbol_store_key(request->who.project,
+                     kind == SYMBOL_SOURCES ? kind : SYMBOL_DEBUG_FILE, id, out);
+}
+
 // is_owned_by_other says whether another name of the client's project sent a file
 // first.
 static bool is_owned_by_other(struct http_request *request, enum symbol_kind kind,
@@ -67,7 +78,7 @@ static bool is_owned_by_other(struct http_request *request, enum symbol_kind kin
 {
     struct owner owner = { &request->who, false };
     char key[SYMBOL_STORE_KEY_SIZE];
-    symbol_store_key(request->who.project, kind, id, key);
+    write_owner_key(request, kind, id, key);
     enum ch_status status =
         store_find_build(collector_of(request)->store, key, take_file_owner, &owner);
     return status == CH_OK && owner.other;
@@ -89,7 +100,8 @@ static enum ch_status find_reader(struct http_request *request, enum symbol_kind
     entry_copy(out, ENTRY_PROJECT_SIZE, request->who.project);
     if (out[0] != 0 || symbol_store_owns(collector->symbols, "", kind, request->id))
         return CH_OK;
-    symbol_store_key("", kind, request->id, key);
+    symbol_store_key("", kind == SYMBOL_SOURCES ? kind : SYMBOL_DEBUG_FILE, request->id,
+                     key);
     return store_list_owned(collector->store, key, take_project, out);
 }
 
@@ -110,9 +122,8 @@ static enum ch_status check_release(struct http_request *request, const char *pr
     char key[SYMBOL_STORE_KEY_SIZE];
     if (release == NULL)
         return CH_OK;
-    symbol_store_key(symbol_store_owns(symbols, project, kind, request->id) ? project
-                                                                            : "",
-                     kind, request->id, key);
+    if (!symbol_store_found_key(symbols, project, kind, request->id, key))
+        return CH_OK;
     enum ch_status status =
         store_symbol_find(collector_of(request)->store, key, compare_release, &release);
     return status == CH_OK && release != NULL ? CH_ERR_NOT_FOUND : status;
@@ -223,10 +234,31 @@ static bool keep_first(struct http_request *request, struct symbol_upload *uploa
 {
     if (!is_owned_by_other(request, upload->kind, upload->build_id) ||
         !symbol_store_owns(collector_of(request)->symbols, request->who.project,
-                           upload->kind, upload->build_id))
+                           upload->kind == SYMBOL_SOURCES ? SYMBOL_SOURCES
+                                                          : SYMBOL_DEBUG_FILE,
+                           upload->build_id))
         return false;
     api_answer_json(request, 201, json_pack("{s:s}", "build_id", upload->build_id));
     return true;
+}
+
+// keep_complete answers as if debug information had been taken where the project's file
+// of the build has it, and the code as well.
+static bool keep_complete(struct http_request *request,
+                          const struct symbol_upload *upload)
+{
+    struct symbol_store *symbols = collector_of(request)->symbols;
+    const char *project = request->who.project;
+    if (upload->kind != SYMBOL_DEBUG_FILE || upload->has_code ||
+        !symbol_store_owns(symbols, project, SYMBOL_DEBUG_FILE, upload->build_id))
+        return false;
+    int fd = symbol_store_open(symbols, project, SYMBOL_DEBUG_FILE, upload->build_id);
+    const struct symbol_parts parts = symbol_folder_parts(fd);
+    if (fd >= 0)
+        close(fd);
+    if (parts.code && parts.debug)
+        api_answer_json(request, 200, json_pack("{s:s}", "build_id", upload->build_id));
+    return parts.code && parts.debug;
 }
 
 // note_file_owner keeps who sent the file first, and queues the reports that lack its
@@ -237,15 +269,15 @@ static enum ch_status note_file_owner(struct http_request *request,
     struct store *store = collector_of(request)->store;
     char error[STORE_ERROR_SIZE];
     char key[SYMBOL_STORE_KEY_SIZE];
-    symbol_store_key(request->who.project, upload->kind, upload->build_id, key);
+    write_owner_key(request, upload->kind, upload->build_id, key);
     const struct store_build build = {
         .id = key,
         .project = request->who.project,
         .sender = request->who.named ? request->who.name : "",
     };
     // Sources name nothing: a page reads them when it is opened.
-    return upload->kind == SYMBOL_DEBUG_FILE ? store_symbols_came(store, &build, error)
-                                             : store_build_own(store, &build, error);
+    return upload->kind != SYMBOL_SOURCES ? store_symbols_came(store, &build, error)
+                                          : store_build_own(store, &build, error);
 }
 
 // symbol_kept_of is what is known of an upload.
@@ -291,9 +323,13 @@ void api_put_symbols(struct http_request *request)
 {
     struct symbol_upload *upload = request->state;
     char error[STORE_ERROR_SIZE];
-    if (keep_first(request, upload) || !symbols_have_room(request, upload))
+    enum ch_status status = symbol_upload_check(upload);
+    if (status == CH_OK && (keep_first(request, upload) ||
+                            keep_complete(request, upload) ||
+                            !symbols_have_room(request, upload)))
         return;
-    enum ch_status status = symbol_upload_finish(upload);
+    if (status == CH_OK)
+        status = symbol_upload_finish(upload);
     if (status != CH_OK) {
         fail_upload(request, upload->kind, status);
         return;
@@ -370,9 +406,12 @@ static void get_source(struct http_request *request, const char *path)
 // get_executable sends a file that has the program itself.
 static void get_executable(struct http_request *request)
 {
-    get_file(request, SYMBOL_DEBUG_FILE);
-    if (request->answer.status != 200 ||
-        symbol_folder_is_whole(request->answer.file, request->answer.file_size))
+    char project[ENTRY_PROJECT_SIZE];
+    bool apart = find_reader(request, SYMBOL_PROGRAM, project) == CH_OK &&
+                 symbol_store_has(collector_of(request)->symbols, project,
+                                  SYMBOL_PROGRAM, request->id);
+    get_file(request, apart ? SYMBOL_PROGRAM : SYMBOL_DEBUG_FILE);
+    if (request->answer.status != 200 || symbol_folder_parts(request->answer.file).code)
         return;
     close(request->answer.file);
     request->answer.is_file = false;

@@ -397,13 +397,18 @@ static bool open_made(const struct core_images *all, const struct wanted *wanted
 {
     char id[2 * OUTLINE_BUILD_ID_MAX + 1];
     char file[PATH_MAX];
-    if (all->places->made == NULL || wanted->build_id_size == 0)
+    const char *const *made = all->places->made;
+    if (made == NULL || wanted->build_id_size == 0)
         return false;
     hex_encode(wanted->build_id, wanted->build_id_size, id);
-    int length = snprintf(file, sizeof(file), "%s/.build-id/%.2s/%s.debug",
-                          all->places->made, id, id + 2);
-    return length > 0 && (size_t)length < sizeof(file) &&
-           image_outline_open(file, outline, fd) == CH_OK;
+    for (; *made != NULL; made++) {
+        int length =
+            snprintf(file, sizeof(file), "%s/.build-id/%.2s/%s.sym", *made, id, id + 2);
+        if (length > 0 && (size_t)length < sizeof(file) &&
+            image_outline_open(file, outline, fd) == CH_OK)
+            return true;
+    }
+    return false;
 }
 
 // find_image_file opens the file of an image: --exe for the program, otherwise the

@@ -61,8 +61,8 @@ typedef void core_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3)
 struct core_places {
     const char *exe;     // the program; NULL: at the core's path
     const char *sysroot; // the folder that was the core's /; NULL: our own
-    const char *made;    // a folder with unwind tables of images that have no file, by
-                         // build ID; NULL: none
+    const char *const *made; // folders, followed by NULL, with unwind tables of images
+                             // that have no file: .build-id/ab/cdef….sym; NULL: none
 };
 
 // A core_image_file is an image's open file.

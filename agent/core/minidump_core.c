@@ -274,7 +274,7 @@ static bool is_build(const struct minidump_module *module, const uint8_t *id,
                      memcmp(id, module->build_id, sizeof(guid_order)) == 0);
 }
 
-enum module_file { FILE_NONE, FILE_WITHOUT_CODE, FILE_FOUND };
+enum module_file { FILE_NONE, FILE_WITHOUT_CODE, FILE_OF_SYMBOLS, FILE_FOUND };
 
 // has_code returns false for a debug file, which has no unwind tables either.
 static bool has_code(const struct image_outline *outline)
@@ -297,11 +297,15 @@ static enum module_file try_module_file(const struct making *m,
     if (outline->machine != m->dump.machine ||
         !is_build(module, outline->build_id, outline->build_id_size))
         return FILE_NONE;
-    return has_code(outline) ? FILE_FOUND : FILE_WITHOUT_CODE;
+    const char *suffix = strrchr(path, '.');
+    return has_code(outline) ? FILE_FOUND
+           : suffix != NULL && strcmp(suffix, ".sym") == 0 ? FILE_OF_SYMBOLS
+                                                           : FILE_WITHOUT_CODE;
 }
 
 // find_named_build looks in a folder of build IDs for one whose hexadecimal digits
-// begin with id: xx/yyy or xx/yyy.debug.
+// begin with id: xx/yyy, xx/yyy.debug or, with tables made of Breakpad's symbols,
+// xx/yyy.sym.
 static enum module_file find_named_build(const struct making *m,
                                          const struct minidump_module *module,
                                          const char *folder, const char *id,
@@ -320,7 +324,8 @@ static enum module_file find_named_build(const struct making *m,
         size_t digits = strspn(entry->d_name, "0123456789abcdef");
         const char *suffix = entry->d_name + digits;
         if (strncmp(entry->d_name, id + 2, strlen(id + 2)) != 0 ||
-            (*suffix != 0 && strcmp(suffix, ".debug") != 0) ||
+            (*suffix != 0 && strcmp(suffix, ".debug") != 0 &&
+             strcmp(suffix, ".sym") != 0) ||
             snprintf(path, sizeof(path), "%s%s/%.2s/%s", root, folder, id,
                      entry->d_name) >= (int)sizeof(path))
             continue;
@@ -513,12 +518,33 @@ static bool has_made_tables(const struct making *m,
 {
     char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
     char path[PATH_MAX];
-    if (m->places->made == NULL || module->build_id_size == 0)
+    const char *const *made = m->places->made;
+    if (module->build_id_size == 0)
         return false;
     hex_encode(module->build_id, module->build_id_size, id);
-    (void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", m->places->made,
-                   id, id + 2);
-    return access(path, R_OK) == 0;
+    for (; made != NULL && *made != NULL; made++) {
+        (void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.sym", *made, id,
+                       id + 2);
+        if (access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+// complete_build_id takes the build ID of a file that was found for a module of which
+// the minidump has a part of it.
+static void complete_build_id(const struct making *m, const char *path,
+                              struct minidump_module *module)
+{
+    const char *root = m->places->sysroot != NULL ? m->places->sysroot : "";
+    struct image_outline outline;
+    char file[PATH_MAX];
+    (void)snprintf(file, sizeof(file), "%s%s", root, path);
+    if (!module->build_id_cut ||
+        try_module_file(m, module, file, &outline) == FILE_NONE)
+        return;
+    module->build_id_size = outline.build_id_size;
+    memcpy(module->build_id, outline.build_id, outline.build_id_size);
 }
 
 // say_missing_file says why frames of a module are guessed. The vDSO has no file.
@@ -540,12 +566,14 @@ static void say_missing_file(const struct making *m,
 }
 
 // add_module lists a module with its file, or with what the minidump knows of it.
-static void add_module(struct making *m, const struct minidump_module *module)
+static void add_module(struct making *m, struct minidump_module *module)
 {
     const struct minidump_places *places = m->places;
     struct image_outline outline;
     char path[PATH_MAX];
     enum module_file found = find_module_file(m, module, &outline, path);
+    if (found != FILE_NONE && places->builds != NULL)
+        complete_build_id(m, path, module);
     if (found != FILE_FOUND && !has_made_tables(m, module))
         say_missing_file(m, module, found);
     // A path that is not absolute is never opened.

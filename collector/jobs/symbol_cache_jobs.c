@@ -98,14 +98,16 @@ static enum ch_status keep_fetched(struct symbol_cache_jobs *supervisor,
                                    struct symbol_upload *upload, char say[SAY_SIZE])
 {
     char error[STORE_ERROR_SIZE] = "it is not of that build";
-    const struct symbol_kept file = { .kind = SYMBOL_DEBUG_FILE,
-                                      .build_id = upload->build_id,
-                                      .project = "",
-                                      .release = "" };
+    struct symbol_kept file = { .build_id = upload->build_id,
+                                .project = "",
+                                .release = "" };
     const struct store_build build = { .id = upload->build_id,
                                        .project = "",
                                        .sender = "" };
-    enum ch_status status = symbol_upload_finish(upload);
+    enum ch_status status = symbol_upload_check(upload);
+    if (status == CH_OK)
+        status = symbol_upload_finish(upload);
+    file.kind = upload->kind;
     if (status == CH_OK)
         status = symbol_store_keep(supervisor->options.symbols, &file, error);
     if (status == CH_OK)

@@ -49,9 +49,9 @@ static bool is_named_now(const struct batch_symbolization *symbolization,
     char own[SYMBOL_FOLDER_PATH_SIZE];
     const struct symbolization_batch *batch = symbolization->batch;
     symbol_folder_of(batch->symbols, batch->project, own);
-    return symbol_folder_has(symbolization->folder, SYMBOL_DEBUG_FILE, build) &&
+    return symbol_folder_has_names(symbolization->folder, build) &&
            (strcmp(symbolization->owner, batch->project) == 0 ||
-            !symbol_folder_has(own, SYMBOL_DEBUG_FILE, build));
+            !symbol_folder_has_names(own, build));
 }
 
 // place_image is an image of the report of places. Its path is the sender's word, and

@@ -15,6 +15,7 @@
 #include "base/system/confine.h"
 #include "base/system/file.h"
 #include "collector/requests/collector.h"
+#include "collector/symbols/symbol_folder.h"
 #include "formats/interchange/minidump.h"
 #include "report/file/digest.h"
 #include "report/value/report.h"
@@ -30,6 +31,8 @@ struct conversion {
     json_t *facts;
     json_t *problems;
     json_t *names; // of modules, by their paths in the core
+    char own[SYMBOL_FOLDER_PATH_SIZE]; // the project's folder of debug files
+    const char *made[3];
     struct text raw;
 };
 
@@ -88,7 +91,7 @@ static enum ch_status write_raw(struct conversion *conversion, int fd)
     struct core_capture *core = calloc(1, sizeof(*core));
     const struct core_options options = {
         .settings = &settings,
-        .places = { .sysroot = conversion->upload->symbols },
+        .places = { .sysroot = conversion->upload->symbols, .made = conversion->made },
     };
     if (core == NULL)
         return CH_ERR_NO_MEMORY;
@@ -102,11 +105,16 @@ static enum ch_status write_raw(struct conversion *conversion, int fd)
 // convert_dump makes the raw report of the dump.
 static enum ch_status convert_dump(struct conversion *conversion, const char **out_why)
 {
+    const struct minidump_upload *upload = conversion->upload;
     char own[2 * ENTRY_PROJECT_SIZE];
     const char *const builds[] = { own, "/.build-id", NULL };
+    conversion->made[0] =
+        symbol_folder_of(upload->symbols, upload->project, conversion->own);
+    conversion->made[1] = upload->symbols;
     const struct minidump_places places = {
-        .sysroot = conversion->upload->symbols,
-        .builds = conversion->upload->project[0] != 0 ? builds : builds + 1,
+        .sysroot = upload->symbols,
+        .made = conversion->made,
+        .builds = upload->project[0] != 0 ? builds : builds + 1,
         .named = note_module,
         .say = say_problem,
         .context = conversion
@@ -115,8 +123,7 @@ static enum ch_status convert_dump(struct conversion *conversion, const char **o
     size_t size = cursor_left(&conversion->dump);
     int core;
     int fd = memfd_create("minidump", MFD_CLOEXEC);
-    (void)snprintf(own, sizeof(own), "/projects/%s/.build-id",
-                   conversion->upload->project);
+    (void)snprintf(own, sizeof(own), "/projects/%s/.build-id", upload->project);
     enum ch_status status = minidump_open(&conversion->parsed, bytes, size, out_why);
     if (status != CH_OK)
         return status;

@@ -31,14 +31,21 @@ bool symbol_folder_id_ok(const char *id)
            length < SYMBOL_FOLDER_ID_SIZE;
 }
 
+const char *symbol_kind_ending(enum symbol_kind kind)
+{
+    static const char *const endings[SYMBOL_KINDS] = { ".debug", ".sources", "",
+                                                       ".sym" };
+    return endings[kind];
+}
+
 // file_path writes the path of the file of that kind for build ID id, or returns false
 // where it does not fit.
 static bool file_path(const char *folder, enum symbol_kind kind, const char *id,
                       char *out)
 {
     int length =
-        snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s.%s", folder, id,
-                 id + 2, kind == SYMBOL_SOURCES ? "sources" : "debug");
+        snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s%s", folder, id,
+                 id + 2, symbol_kind_ending(kind));
     return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE;
 }
 
@@ -55,6 +62,13 @@ bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id
     char path[SYMBOL_FOLDER_PATH_SIZE];
     return symbol_folder_id_ok(id) && file_path(folder, kind, id, path) &&
            access(path, R_OK) == 0;
+}
+
+bool symbol_folder_has_names(const char *folder, const char *id)
+{
+    return symbol_folder_has(folder, SYMBOL_DEBUG_FILE, id) ||
+           symbol_folder_has(folder, SYMBOL_BREAKPAD, id) ||
+           symbol_folder_has(folder, SYMBOL_PROGRAM, id);
 }
 
 const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE])
@@ -78,18 +92,30 @@ static void forget_cache(const char *folder, const char *id)
         symbol_cache_folder_forget(cache, &build);
 }
 
-bool symbol_folder_is_whole(int fd, uint64_t size)
+static struct symbol_parts find_parts(const struct elf_view *file)
+{
+    struct elf_section found;
+    struct symbol_parts parts = { 0 };
+    parts.code = elf_view_find_section(file, ".text", &found, NULL) == CH_OK &&
+                 found.type != ELF_SHT_NOBITS;
+    parts.debug = elf_view_find_section(file, ".debug_info", &found, NULL) == CH_OK ||
+                  elf_view_find_section(file, ".zdebug_info", &found, NULL) == CH_OK;
+    return parts;
+}
+
+struct symbol_parts symbol_folder_parts(int fd)
 {
     struct elf_view file;
-    struct elf_section text;
-    void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    struct symbol_parts parts = { 0 };
+    struct stat stat;
+    size_t size = fstat(fd, &stat) == 0 ? (size_t)stat.st_size : 0;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
-        return false;
-    bool whole = elf_view_init(&file, bytes, (size_t)size) == CH_OK &&
-                 elf_view_find_section(&file, ".text", &text, NULL) == CH_OK &&
-                 text.type != ELF_SHT_NOBITS;
-    munmap(bytes, (size_t)size);
-    return whole;
+        return parts;
+    if (elf_view_init(&file, bytes, size) == CH_OK)
+        parts = find_parts(&file);
+    munmap(bytes, size);
+    return parts;
 }
 
 void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id)
@@ -102,7 +128,7 @@ void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *i
 void symbol_folder_remove(const char *folder, enum symbol_kind kind, const char *id)
 {
     symbol_folder_drop(folder, kind, id);
-    if (kind == SYMBOL_DEBUG_FILE)
+    if (kind != SYMBOL_SOURCES)
         forget_cache(folder, id);
 }
 
@@ -128,7 +154,8 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
 {
     if (!symbol_folder_id_ok(build_id))
         return CH_ERR_MALFORMED;
-    if (!file_path(folder, kind, build_id, out->final))
+    char final[SYMBOL_FOLDER_PATH_SIZE];
+    if (!file_path(folder, kind, build_id, final))
         return CH_ERR_LIMIT;
     (void)snprintf(out->folder, sizeof(out->folder), "%s", folder);
     out->kind = kind;
@@ -137,10 +164,9 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                           "%s/.build-id/.upload-XXXXXX", folder);
     if (length >= (int)sizeof(out->temporary))
         return CH_ERR_LIMIT;
-    if (!file_make_parents(out->final, 0755))
+    if (!file_make_parents(final, 0755))
         return CH_ERR_IO;
     out->fd = mkostemp(out->temporary, O_CLOEXEC);
-    out->existed = access(out->final, F_OK) == 0;
     return out->fd >= 0 ? CH_OK : CH_ERR_IO;
 }
 
@@ -150,8 +176,9 @@ enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *byt
     return file_write_all(upload->fd, bytes, size) ? CH_OK : CH_ERR_IO;
 }
 
-// check_build compares the build ID in the file with the one it was uploaded as.
-static enum ch_status check_build(const struct symbol_upload *upload, const void *bytes,
+// check_build compares the build ID in the file with the one it was uploaded as, and
+// finds its kind.
+static enum ch_status check_build(struct symbol_upload *upload, const void *bytes,
                                   size_t size)
 {
     struct elf_view file;
@@ -164,10 +191,15 @@ static enum ch_status check_build(const struct symbol_upload *upload, const void
         return CH_ERR_NOT_FOUND;
     char hex[SYMBOL_FOLDER_ID_SIZE];
     hex_encode(id, id_size, hex);
+    const struct symbol_parts parts = find_parts(&file);
+    upload->kind = parts.debug  ? SYMBOL_DEBUG_FILE
+                   : parts.code ? SYMBOL_PROGRAM
+                                : SYMBOL_BREAKPAD;
+    upload->has_code = parts.code;
     return strcmp(hex, upload->build_id) == 0 ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
-static enum ch_status check_file(const struct symbol_upload *upload)
+enum ch_status symbol_upload_check(struct symbol_upload *upload)
 {
     struct stat stat;
     if (fstat(upload->fd, &stat) != 0)
@@ -182,6 +214,8 @@ static enum ch_status check_file(const struct symbol_upload *upload)
                                 ? source_bundle_check(bytes, size)
                                 : check_build(upload, bytes, size);
     munmap(bytes, size);
+    upload->existed = status == CH_OK && symbol_folder_has(upload->folder, upload->kind,
+                                                           upload->build_id);
     return status;
 }
 
@@ -201,18 +235,17 @@ static enum ch_status sync_folder(const char *path)
 
 enum ch_status symbol_upload_finish(struct symbol_upload *upload)
 {
-    enum ch_status status = check_file(upload);
-    if (status != CH_OK)
-        return status;
+    char final[SYMBOL_FOLDER_PATH_SIZE];
     // Sync before the rename: after a power failure the name must not have an empty
     // file.
-    if (fchmod(upload->fd, 0644) != 0 || fsync(upload->fd) != 0 ||
-        rename(upload->temporary, upload->final) != 0)
+    if (!file_path(upload->folder, upload->kind, upload->build_id, final) ||
+        fchmod(upload->fd, 0644) != 0 || fsync(upload->fd) != 0 ||
+        rename(upload->temporary, final) != 0)
         return CH_ERR_IO;
     upload->temporary[0] = 0;
-    if (upload->kind == SYMBOL_DEBUG_FILE)
+    if (upload->kind != SYMBOL_SOURCES)
         forget_cache(upload->folder, upload->build_id);
-    return sync_folder(upload->final);
+    return sync_folder(final);
 }
 
 void symbol_upload_abandon(struct symbol_upload *upload)

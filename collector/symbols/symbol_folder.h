@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder of debug files, laid out as debuggers expect it:
-// FOLDER/.build-id/ab/cdef….debug for build ID abcdef…, and beside it, as
-// cdef….sources, the source bundle of that build.
+// The folder of debug files, laid out as debuggers expect it. Of build ID abcdef… it
+// has FOLDER/.build-id/ab/cdef….debug with the debug information, cdef… with the
+// program, cdef….sym with what was made of Breakpad's symbols, and cdef….sources with
+// the source bundle.
 //
 // A file is written beside its final place under a unique name, checked (to be an ELF
 // file of that very build, or a complete bundle), synced and renamed: any visible file
@@ -23,8 +24,19 @@
 
 enum { SYMBOL_FOLDER_ID_SIZE = 129, SYMBOL_FOLDER_PATH_SIZE = 4096 };
 
-// symbol_kind is what the folder keeps of a build.
-enum symbol_kind { SYMBOL_DEBUG_FILE, SYMBOL_SOURCES };
+// symbol_kind is what the folder keeps of a build. An ELF file's content says which
+// kind it is: one with debug information, otherwise one with code, otherwise one with
+// symbols alone.
+enum symbol_kind {
+    SYMBOL_DEBUG_FILE,
+    SYMBOL_SOURCES,
+    SYMBOL_PROGRAM,
+    SYMBOL_BREAKPAD,
+    SYMBOL_KINDS
+};
+
+// symbol_kind_ending is how names of files of a kind end.
+const char *symbol_kind_ending(enum symbol_kind kind);
 
 // symbol_upload is a file on its way in.
 struct symbol_upload {
@@ -33,8 +45,8 @@ struct symbol_upload {
     int fd;
     char build_id[SYMBOL_FOLDER_ID_SIZE];
     char temporary[SYMBOL_FOLDER_PATH_SIZE];
-    char final[SYMBOL_FOLDER_PATH_SIZE];
-    bool existed;
+    bool existed;  // known once the file was checked, as its kind
+    bool has_code; // the same
 };
 
 // symbol_folder_of writes the folder of a project (empty: of everybody) and returns
@@ -56,12 +68,19 @@ bool symbol_folder_id_ok(const char *id);
 // symbol_folder_has says whether the folder has a file of that kind for build ID id.
 bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id);
 
+// symbol_folder_has_names says whether it has a file of the build that functions have
+// names in.
+bool symbol_folder_has_names(const char *folder, const char *id);
+
 // symbol_folder_open opens the file of that kind for build ID id for reading; -1: none.
 int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id);
 
-// symbol_folder_is_whole says whether an ELF file has its code, and not debug
-// information alone.
-bool symbol_folder_is_whole(int fd, uint64_t size);
+// symbol_parts is what an ELF file has of its build; symbol_folder_parts finds out.
+struct symbol_parts {
+    bool code;
+    bool debug; // information
+};
+struct symbol_parts symbol_folder_parts(int fd);
 
 // symbol_folder_drop removes the file of that kind for a build ID, symbol_folder_remove
 // what was made of it too.
@@ -82,9 +101,13 @@ CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, enum symbol_ki
 CH_CHECKED enum ch_status symbol_upload_write(struct symbol_upload *upload,
                                               const void *bytes, size_t size);
 
-// symbol_upload_finish checks the file and makes it visible, durably. It replaces an
-// earlier file and that file's cache. CH_ERR_MALFORMED: it is not an ELF file, or not a
-// complete bundle. CH_ERR_NOT_FOUND: it is of another build, or has no build ID.
+// symbol_upload_check checks the file and finds its kind. CH_ERR_MALFORMED: it is not
+// an ELF file, or not a complete bundle. CH_ERR_NOT_FOUND: it is of another build, or
+// has no build ID.
+CH_CHECKED enum ch_status symbol_upload_check(struct symbol_upload *upload);
+
+// symbol_upload_finish makes a checked file visible, durably. It replaces an earlier
+// file of that kind, and the caches made of the build's files.
 CH_CHECKED enum ch_status symbol_upload_finish(struct symbol_upload *upload);
 
 // symbol_upload_abandon removes the file unless symbol_upload_finish made it visible.

@@ -29,24 +29,18 @@ struct cached_files {
     int64_t size;
 };
 
-// read_cached_name reads which file a path is: ab/cdef….debug; false: none of ours.
+// read_cached_name reads which file a path is, as ab/cdef….debug; false: none of ours.
 static bool read_cached_name(const char *path, struct cached_file *out)
 {
-    static const struct {
-        const char *ending;
-        enum symbol_kind kind;
-    } kinds[] = { { ".debug", SYMBOL_DEBUG_FILE }, { ".sources", SYMBOL_SOURCES } };
     const char *name = file_name(path);
-    const char *dot = strchr(name, '.');
-    if (name - path < 3 || dot == NULL || dot - name >= SYMBOL_FOLDER_ID_SIZE - 2)
+    const char *dot = name + strcspn(name, ".");
+    if (name - path < 3 || dot - name >= SYMBOL_FOLDER_ID_SIZE - 2)
         return false;
     (void)snprintf(out->id, sizeof(out->id), "%.2s%.*s", name - 3, (int)(dot - name),
                    name);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        out->kind = kinds[i].kind;
-        if (strcmp(dot, kinds[i].ending) == 0)
+    for (out->kind = 0; out->kind < SYMBOL_KINDS; out->kind++)
+        if (strcmp(dot, symbol_kind_ending(out->kind)) == 0)
             return symbol_folder_id_ok(out->id);
-    }
     return false;
 }
 

@@ -39,13 +39,15 @@ struct symbol_store {
     int64_t strays_ms; // when objects are looked at next
 };
 
-static const char of_sources[] = "sources ";
+// What keys of files that are no debug files begin with.
+static const char *const prefixes[SYMBOL_KINDS] = { "", "sources ", "program ",
+                                                    "breakpad " };
 
 void symbol_store_key(const char *project, enum symbol_kind kind, const char *build_id,
                       char out[SYMBOL_STORE_KEY_SIZE])
 {
     (void)snprintf(out, SYMBOL_STORE_KEY_SIZE, "%s%s%s%.*s", project,
-                   project[0] != 0 ? "/" : "", kind == SYMBOL_SOURCES ? of_sources : "",
+                   project[0] != 0 ? "/" : "", prefixes[kind],
                    SYMBOL_FOLDER_ID_SIZE - 1, build_id);
 }
 
@@ -74,12 +76,12 @@ static void name_file_of_key(const struct symbol_store *symbols, const char *key
 {
     char project[ENTRY_PROJECT_SIZE];
     const char *build = store_build_of(key);
-    size_t prefix = strlen(of_sources);
-    bool bundle = strncmp(build, of_sources, prefix) == 0;
+    enum symbol_kind kind = SYMBOL_KINDS - 1;
+    while (strncmp(build, prefixes[kind], strlen(prefixes[kind])) != 0)
+        kind--; // the prefix of debug files is empty
     (void)snprintf(project, sizeof(project), "%.*s",
                    build != key ? (int)(build - key) - 1 : 0, key);
-    name_file(symbols, project, bundle ? SYMBOL_SOURCES : SYMBOL_DEBUG_FILE,
-              bundle ? build + prefix : build, out);
+    name_file(symbols, project, kind, build + strlen(prefixes[kind]), out);
 }
 
 static enum ch_status open_symbol_objects(struct symbol_store *symbols,
@@ -271,12 +273,28 @@ static void forget_known(struct symbol_store *symbols)
     pthread_mutex_unlock(&symbols->lock);
 }
 
+// find_owned names a project's file of a build, and says whether there is one. Without
+// a debug file, Breakpad's symbols or the program have names, too.
+static bool find_owned(struct symbol_store *symbols, const char *project,
+                       enum symbol_kind kind, const char *id, struct symbol_file *out)
+{
+    static const enum symbol_kind stand_ins[] = { SYMBOL_BREAKPAD, SYMBOL_PROGRAM };
+    name_file(symbols, project, kind, id, out);
+    bool found = has_file(symbols, out);
+    for (size_t i = 0; kind == SYMBOL_DEBUG_FILE && !found &&
+                       i < sizeof(stand_ins) / sizeof(stand_ins[0]);
+         i++) {
+        name_file(symbols, project, stand_ins[i], id, out);
+        found = has_file(symbols, out);
+    }
+    return found;
+}
+
 bool symbol_store_owns(struct symbol_store *symbols, const char *project,
                        enum symbol_kind kind, const char *id)
 {
     struct symbol_file file;
-    name_file(symbols, project, kind, id, &file);
-    return symbol_folder_id_ok(id) && has_file(symbols, &file);
+    return symbol_folder_id_ok(id) && find_owned(symbols, project, kind, id, &file);
 }
 
 bool symbol_store_has(struct symbol_store *symbols, const char *project,
@@ -294,9 +312,19 @@ static bool name_file_for(struct symbol_store *symbols, const char *project,
 {
     if (!symbol_folder_id_ok(id))
         return false;
-    name_file(symbols, project, kind, id, out);
-    if (project[0] != 0 && !has_file(symbols, out))
-        name_file(symbols, "", kind, id, out);
+    if (!find_owned(symbols, project, kind, id, out))
+        (void)find_owned(symbols, "", kind, id, out);
+    return true;
+}
+
+bool symbol_store_found_key(struct symbol_store *symbols, const char *project,
+                            enum symbol_kind kind, const char *id,
+                            char out[SYMBOL_STORE_KEY_SIZE])
+{
+    struct symbol_file file;
+    if (!name_file_for(symbols, project, kind, id, &file))
+        return false;
+    memcpy(out, file.key, sizeof(file.key));
     return true;
 }
 
@@ -336,6 +364,9 @@ static enum ch_status fetch_symbol_file(struct symbol_store *symbols,
     status = symbol_upload_begin(file->folder, file->kind, file->id, &upload);
     if (status == CH_OK)
         status = symbol_object_get(symbols->objects, name, &upload, why);
+    if (status == CH_OK)
+        status = symbol_upload_check(&upload);
+    upload.kind = file->kind;
     if (status == CH_OK)
         status = symbol_upload_finish(&upload);
     symbol_upload_abandon(&upload);

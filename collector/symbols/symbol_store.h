@@ -56,11 +56,18 @@ const char *symbol_store_folder(const struct symbol_store *symbols);
 
 // symbol_store_has says whether a project may have a file of that kind for a build ID;
 // of one that another collector removed or added it may know a few seconds later.
-// symbol_store_owns says whether that file is its own.
+// symbol_store_owns says whether that file is its own. Here and below, Breakpad's
+// symbols or the program stand in for a debug file that is not there.
 bool symbol_store_has(struct symbol_store *symbols, const char *project,
                       enum symbol_kind kind, const char *id);
 bool symbol_store_owns(struct symbol_store *symbols, const char *project,
                        enum symbol_kind kind, const char *id);
+
+// symbol_store_found_key writes the build key of the file that a project gets. false:
+// id is no build ID.
+bool symbol_store_found_key(struct symbol_store *symbols, const char *project,
+                            enum symbol_kind kind, const char *id,
+                            char out[SYMBOL_STORE_KEY_SIZE]);
 
 // symbol_store_open opens it for reading, and fetches it first if needed; -1: there is
 // none, or it cannot be fetched now. The file is used then.

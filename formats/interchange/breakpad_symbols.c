@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/register_name.h"
 
 // Of DWARF (section 6.4.2, 2.5).
@@ -367,6 +368,28 @@ bool breakpad_symbols_are_of(struct cursor text, const char *identity)
                    size != 0 ? (const char *)text.at : "");
     return sscanf(line, "MODULE Linux %*15s %63s", found) == 1 &&
            strcmp(found, identity) == 0;
+}
+
+bool breakpad_symbols_build(struct cursor text, uint16_t *out_machine,
+                            uint8_t out_build_id[BREAKPAD_BUILD_ID_MAX],
+                            size_t *out_size)
+{
+    char head[1024];
+    char machine[16];
+    char digits[2 * BREAKPAD_BUILD_ID_MAX + 1];
+    size_t size = cursor_left(&text);
+    (void)snprintf(head, sizeof(head), "%.*s",
+                   (int)(size < sizeof(head) ? size : sizeof(head) - 1),
+                   size != 0 ? (const char *)text.at : "");
+    const char *id = strstr(head, "\nINFO CODE_ID ");
+    if (sscanf(head, "MODULE Linux %15s", machine) != 1 || id == NULL ||
+        sscanf(id, "\nINFO CODE_ID %128[0-9A-Fa-f]", digits) != 1)
+        return false;
+    *out_machine = strcmp(machine, "arm64") == 0 ? EM_AARCH64 : EM_X86_64;
+    return (strcmp(machine, "arm64") == 0 || strcmp(machine, "x86_64") == 0) &&
+           hex_decode(digits, strlen(digits), out_build_id, BREAKPAD_BUILD_ID_MAX,
+                      out_size) == CH_OK &&
+           *out_size != 0;
 }
 
 // A section of the file, with its content.

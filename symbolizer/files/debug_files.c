@@ -269,18 +269,22 @@ static bool try_joined(struct search *search, const char *dir, const char *betwe
     return length > 0 && (size_t)length < sizeof(path) && try_debug_file(search, path);
 }
 
+// try_build_id_dir tries the debug file of a build, the program, and what was made of
+// Breakpad's symbols.
 static bool try_build_id_dir(struct search *search, const char *dir)
 {
+    static const char *const endings[] = { ".debug", "", ".sym" };
     char hex[2 * BUILD_ID_MAX + 1];
     char name[2 * BUILD_ID_MAX + 16];
     if (search->id.size < 2)
         return false;
     hex_encode(search->id.bytes, search->id.size, hex);
-    snprintf(name, sizeof(name), "%.2s/%s.debug", hex, hex + 2);
-    if (try_joined(search, dir, "/.build-id/", name))
-        return true;
-    name[strlen(name) - strlen(".debug")] = 0;
-    return try_joined(search, dir, "/.build-id/", name);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        (void)snprintf(name, sizeof(name), "%.2s/%s%s", hex, hex + 2, endings[i]);
+        if (try_joined(search, dir, "/.build-id/", name))
+            return true;
+    }
+    return false;
 }
 
 // try_debug_dir searches a folder named by the user: files may be laid out there as in

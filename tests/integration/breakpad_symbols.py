@@ -59,7 +59,8 @@ def write(folder, path):
     """Writes folder/NAME/IDENTITY/NAME.sym of an ELF file."""
     build_id = re.search(r"Build ID: (\w+)", readelf("-n", path))[1]
     name = os.path.basename(path)
-    lines = [f"MODULE Linux x86_64 {identity(build_id)} {name}"]
+    lines = [f"MODULE Linux x86_64 {identity(build_id)} {name}",
+             f"INFO CODE_ID {build_id.upper()}"]
     for line in readelf("-Ws", path).splitlines():
         words = line.split()
         if len(words) == 8 and words[3] == "FUNC" and words[6] != "UND":

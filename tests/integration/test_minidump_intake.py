@@ -14,6 +14,7 @@ import subprocess
 import sys
 import unittest
 
+import breakpad_symbols
 import harness
 from harness import addresses_of, crashed_thread, names_of, program
 
@@ -80,10 +81,16 @@ class Case(unittest.TestCase):
 class Taken(Case):
     def send_symbols(self, report):
         for image in report["images"]:
-            if image.get("build_id") and image["path"].startswith("/"):
-                with open(image["path"], "rb") as file:
+            if not image.get("build_id") or not image["path"].startswith("/"):
+                continue
+            build = image["build_id"]
+            # The report has names of what this machine has debug files of.
+            for path in (image["path"], f"/usr/lib/debug/.build-id/{build[:2]}/{build[2:]}.debug"):
+                if not os.path.exists(path):
+                    continue
+                with open(path, "rb") as file:
                     status, _, said = self.collector.request(
-                        "PUT", f"/api/v1/symbols/{image['build_id']}", file.read())
+                        "PUT", f"/api/v1/symbols/{build}", file.read())
                 self.assertIn(status, (200, 201), said)
 
     def test_a_minidump_becomes_a_report_with_the_stacks_of_the_crash(self):
@@ -106,6 +113,60 @@ class Taken(Case):
         self.assertEqual(found["release"], "1.4")
         self.assertEqual((found["tags"]["shop"], found["tags"]["ptype"]), ("north", "browser"))
         self.assertNotIn("/.build-id/", json.dumps(found))
+
+    def upload(self, *files):
+        done = self.scene.command("symbols", "upload", "--url", self.collector.url, *files)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def check_stack(self, found, wanted):
+        wanted, found = crashed_thread(wanted), self.get(found["id"])
+        self.assertEqual(addresses_of(crashed_thread(found))[:9], addresses_of(wanted)[:9])
+        self.assertNotIn("scan", [frame["trust"] for frame in harness.physical_frames(
+            crashed_thread(found))])
+        names = [frame.get("function") for frame in harness.physical_frames(wanted)][:7]
+        self.assertEqual(names[-1], "main")
+        harness.wait_for(lambda: [frame.get("function") for frame in harness.physical_frames(
+            crashed_thread(self.get(found["id"])))][:7] == names)
+
+    def test_a_program_and_its_debug_file_are_kept_and_used_in_either_order(self):
+        wanted, dump = self.crash()
+        parts = [os.path.join(self.scene.folder, name) for name in ("stripped", "debug")]
+        whole, *others = [image["path"] for image in wanted["images"]
+                          if image["path"].startswith("/")]
+        subprocess.run(["strip", "-o", parts[0], whole], check=True)
+        subprocess.run(["objcopy", "--only-keep-debug", whole, parts[1]], check=True)
+        build = wanted["images"][0]["build_id"]
+        for order in ([0, 1], [1, 0]):
+            self.collect()
+            self.upload(*[parts[i] for i in order], *others)
+            for part, path in zip(parts, (f"/buildid/{build}/executable",
+                                          f"/api/v1/symbols/{build}")):
+                with open(part, "rb") as file:
+                    self.assertEqual(self.collector.request("GET", path)[2], file.read())
+            self.check_stack(self.taken(form(dump)), wanted)
+            self.assertEqual(self.upload(*parts).count("already"), 2)
+            # A file with both is better than its debug information alone.
+            self.upload(whole, parts[1])
+            self.assertEqual(len(self.collector.request("GET", f"/api/v1/symbols/{build}")[2]),
+                             os.path.getsize(whole))
+
+    def test_symbols_of_breakpad_that_were_uploaded_unwind_and_name(self):
+        self.collect()
+        wanted, dump = self.crash()
+        files = [breakpad_symbols.write(self.scene.folder, image["path"])
+                 for image in wanted["images"] if image["path"].startswith("/")]
+        self.assertIn(f"sent, build ID {wanted['images'][0]['build_id']}", self.upload(*files))
+        found = self.taken(form(dump))
+        self.assertNotIn("guessed", json.dumps(found["problems"]))
+        self.check_stack(found, wanted)
+        with open(files[0], "r", encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith("INFO")]
+        with open(files[0], "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        done = self.scene.command("symbols", "upload", "--url", self.collector.url, files[0])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("it has no INFO CODE_ID", done.stderr)
 
     def test_without_its_programs_a_minidump_says_whose_frames_are_guessed(self):
         self.collect()
