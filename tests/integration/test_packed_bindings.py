@@ -14,7 +14,9 @@ import signal
 import subprocess
 import tarfile
 import tempfile
+import textwrap
 import unittest
+import zipfile
 
 import harness
 from harness import AGENT, BUILD, HANDLER, SOURCE, Scene, crashed_thread, names_of
@@ -39,6 +41,45 @@ fn main() {
         write_nowhere(8 as *mut i32);
     }
     println!("{}", total_in_cents(None));
+}
+"""
+# A program of the first lines of a README: two ways to fail, each of which is a group.
+FIRST_RUST = """
+fn price_of(text: &str) -> i64 {
+    text.parse().expect("a number")
+}
+
+fn weight_of(text: &str) -> i64 {
+    text.parse().expect("a weight")
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+%s
+    let one = std::env::args().nth(1).unwrap() == "price";
+    println!("{}", if one { price_of("pear") } else { weight_of("pear") });
+    Ok(())
+}
+"""
+FIRST_GO = """package main
+
+%s
+import "os"
+
+//go:noinline
+func priceOf(prices []int) int { return prices[len(os.Args)] }
+
+//go:noinline
+func weightOf(weights map[string]int) { weights["pear"] = 1 }
+
+func main() {
+%s
+	if err != nil {
+		panic(err)
+	}
+	if os.Args[1] == "price" {
+		println(priceOf(nil))
+	}
+	weightOf(nil)
 }
 """
 WORDS = """package main
@@ -67,6 +108,12 @@ def cargo_that_works():
         if cargo and not refusal(cargo, "--version"):
             return cargo
     return None
+
+
+def snippets(readme):
+    """The snippets of a README, in order."""
+    return [textwrap.dedent(lines).strip()
+            for lines in re.findall(r"(?:^    .*\n)+", readme, re.MULTILINE)]
 
 
 class Packed(unittest.TestCase):
@@ -114,7 +161,7 @@ class Packed(unittest.TestCase):
     def new_folder(self):
         return tempfile.mkdtemp(dir=self.folder)
 
-    def build_crate(self, dependency, **variables):
+    def build_crate(self, dependency, program=PANICS, **variables):
         """A program that takes the crate from a registry, and no other."""
         crate = self.only("*.crate", "rust")
         self.assertEqual(os.path.basename(crate), f"crashhook-{version()}.crate")
@@ -126,7 +173,7 @@ class Packed(unittest.TestCase):
             "Cargo.toml": '[package]\nname = "shop"\nversion = "1.0.0"\nedition = "2021"\n\n'
                           '[dependencies]\n'
                           f'crashhook = {{ version = "{version()}"{dependency} }}\n',
-            "src/main.rs": PANICS,
+            "src/main.rs": program,
         }
         for name, text in texts.items():
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
@@ -151,6 +198,26 @@ class Packed(unittest.TestCase):
         shop = self.build_crate("")
         self.check_shop(shop, CRASHHOOK_AGENT=AGENT)
         self.check_record(shop, "crash")
+
+    def check_groups(self, shop, ended_by, names, **variables):
+        """Each way to fail has a report that names the function, and a group of its own."""
+        with Scene() as scene:
+            scene.preload = None
+            for word in ("price", "weight", "price"):
+                ended = scene.run([shop, word], **variables)
+                self.assertIn(ended_by, (ended.status, ended.signal), ended.stderr)
+            listed = json.loads(scene.command("list", "--json").stdout)
+            groups = [entry["group"] for entry in listed]
+            self.assertEqual(len(groups), 3, listed)
+            self.assertEqual(groups[0], groups[2])
+            self.assertNotIn(groups[1], ("0", "", None, groups[0]))
+            self.assertRegex(scene.command("show").stdout, names)
+
+    def test_the_first_lines_for_rust_group_panics_by_function(self):
+        with tarfile.open(self.only("*.crate", "rust")) as crate:
+            readme = crate.extractfile(f"crashhook-{version()}/README.md").read().decode()
+        shop = self.build_crate("", FIRST_RUST % snippets(readme)[0])
+        self.check_groups(shop, 101, r"shop::price_of\n +at .*main\.rs:3", CRASHHOOK_AGENT=AGENT)
 
     def test_a_crate_of_a_registry_is_linked_by_its_build_script(self):
         if " " in BUILD:
@@ -301,6 +368,21 @@ class Packed(unittest.TestCase):
                 PKG_CONFIG_PATH="/nonexistent")
         self.check_go_example(folder, CRASHHOOK_AGENT=AGENT)
         self.assertNotIn("libcrashhook", self.succeed(["ldd", os.path.join(folder, "example")]))
+
+    def test_the_first_lines_for_go_group_panics_by_function(self):
+        module, = glob.glob(os.path.join(self.packed, "go", "**", f"v{version()}.zip"),
+                            recursive=True)
+        with zipfile.ZipFile(module) as archive:
+            readme = archive.read(f"{MODULE}@v{version()}/README.md").decode()
+        taken, installs = snippets(readme)[:2]
+        folder = self.new_folder()
+        with open(os.path.join(folder, "main.go"), "w", encoding="utf-8") as file:
+            file.write(FIRST_GO % (taken, installs))
+        self.go("mod", "init", "shop.invalid/shop", cwd=folder)
+        self.go("get", f"{MODULE}@v{version()}", cwd=folder)
+        self.go("build", "-o", "shop", ".", cwd=folder, PKG_CONFIG_PATH="/nonexistent")
+        self.check_groups(os.path.join(folder, "shop"), signal.SIGABRT, r"main\.priceOf at .*main\.go:",
+                          CRASHHOOK_AGENT=AGENT)
 
     def test_a_go_module_of_a_proxy_links_the_library_where_its_tag_says_so(self):
         folder = self.new_folder()
