@@ -98,6 +98,14 @@ static bool find_elsewhere(uint64_t since_ms, char path[static PATH_MAX])
     return any;
 }
 
+// drop_is_hidden returns true if programs of this user can leave reports in the drop
+// folder, where root alone can find them.
+static bool drop_is_hidden(void)
+{
+    return access(SETTINGS_DROP_FOLDER, W_OK | X_OK) == 0 &&
+           access(SETTINGS_DROP_FOLDER, R_OK) != 0;
+}
+
 // unreported_has_report returns true if the session's spool has a report that began
 // since_ms after 1970 or later.
 static bool unreported_has_report(const struct session *session, uint64_t since_ms)
@@ -127,7 +135,11 @@ static bool unreported_tell(const struct session *session, const char *program,
     program_look(program, &kind);
     bool loads = kind.kind == PROGRAM_DYNAMIC || kind.kind == PROGRAM_SANITIZED ||
                  kind.kind == PROGRAM_HAS_HANDLER || kind.kind == PROGRAM_UNKNOWN;
-    if (loads && loaded)
+    if (loads && loaded && drop_is_hidden())
+        (void)command_fail("'%s' died by %s; if it left a report, root finds that in "
+                           "'%s'; see 'crashhook doctor'",
+                           program, name, SETTINGS_DROP_FOLDER);
+    else if (loads && loaded)
         (void)command_fail(
             "'%s' died by %s and left no report of its own; see 'crashhook "
             "doctor'",

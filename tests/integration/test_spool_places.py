@@ -612,6 +612,18 @@ class Run(unittest.TestCase):
                                  f"in '{place}'")
                 self.assertEqual(len(entries(place)), 1)
 
+    def test_it_does_not_deny_a_report_that_its_user_cannot_see(self):
+        with Machine() as machine:
+            worker = program("core_threads_pie")
+            done = subprocess.run(
+                [harness.CRASHHOOK, "run", "--via", "preload", "--", worker, "1"], user=WORKER,
+                group=WORKER, extra_groups=[], check=False, text=True, stderr=subprocess.PIPE,
+                env={**machine.environment({}), "HOME": "/"}, timeout=60)
+            self.assertEqual(self.lines(done)[-1],
+                             f"crashhook: '{worker}' died by SIGSEGV; if it left a report, root "
+                             f"finds that in '{DROP}'; see 'crashhook doctor'")
+            self.assertEqual(len(wait_for(machine.reports)), 1)
+
     def test_a_traced_program_that_nothing_is_left_of_is_said_by_its_tracer(self):
         with Machine() as machine, SystemLog() as log, closed(DROP):
             os.mkdir(SPOOL, 0o777)
