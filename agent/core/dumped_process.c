@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/core/core_file.h"
@@ -46,25 +47,37 @@ static pid_t find_living(pid_t pid, int tasks_fd)
     return found;
 }
 
-// has_our returns true if the link of /proc/PID is the same as ours. Nothing is asked
-// of a file system, which may be one that the process serves.
-static bool has_our(pid_t pid, const char *link)
+// has_link_of returns true if the link of /proc/PID is the same as that of another
+// process. Nothing is asked of a file system, which may be one that the process serves.
+static bool has_link_of(pid_t pid, const char *link, const char *other)
 {
     char path[40];
     char its[64] = { 0 };
-    char ours[64] = { 0 };
+    char others[64] = { 0 };
     (void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, link);
     if (readlink(path, its, sizeof(its) - 1) <= 0)
         return false;
-    (void)snprintf(path, sizeof(path), "/proc/self/%s", link);
-    return readlink(path, ours, sizeof(ours) - 1) > 0 && strcmp(its, ours) == 0;
+    (void)snprintf(path, sizeof(path), "/proc/%s/%s", other, link);
+    return readlink(path, others, sizeof(others) - 1) > 0 && strcmp(its, others) == 0;
+}
+
+// is_in_first_root returns true if our root folder is that of the first process: as
+// in a service, whose mounts are a copy of the machine's with less rights.
+static bool is_in_first_root(void)
+{
+    struct stat ours;
+    struct stat first;
+    return stat("/", &ours) == 0 && stat("/proc/1/root/", &first) == 0 &&
+           ours.st_dev == first.st_dev && ours.st_ino == first.st_ino;
 }
 
 // read_host reads what the machine is, and of the process's root folder only what our
 // own says too.
 static void read_host(struct dumped_process *out)
 {
-    out->our_files = has_our(out->tid, "ns/mnt") && has_our(out->tid, "root");
+    out->our_files = has_link_of(out->tid, "root", "self") &&
+                     (has_link_of(out->tid, "ns/mnt", "self") ||
+                      (has_link_of(out->tid, "ns/mnt", "1") && is_in_first_root()));
     facts_read_host(&out->host, getpid(), &out->facts.cgroup);
     if (!out->our_files)
         text_clear(&out->host.os);

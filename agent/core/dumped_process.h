@@ -27,7 +27,8 @@ struct dumped_process {
     struct process_facts facts;
     struct host_facts host;
     struct text environment; // each variable followed by a NUL
-    bool our_files;          // its root folder and mounts are ours
+    bool our_files; // its root folder and mounts are ours, or those that ours are a
+                    // copy of
 };
 
 // dumped_process_open opens them, and has later reads of /proc/TID/maps and of its

@@ -590,6 +590,20 @@ class HeldByKernel(core_handler.Kernel):
             process.wait(timeout=60)
             self.report(scene, process.pid)
 
+    def test_an_agent_with_mounts_of_its_own_takes_the_machines_files_as_they_are(self):
+        if "socket" not in self.forms():
+            self.skipTest("it takes the socket")
+        with Scene() as scene, self.handed_over(scene, "socket", through=["unshare", "--mount"]):
+            theirs = os.path.join(scene.folder, "theirs")
+            os.mkdir(theirs, 0o700)
+            os.chown(theirs, WORKER, WORKER)
+            process = subprocess.Popen(
+                [scene.copy(SIMPLE)], preexec_fn=become(WORKER), cwd="/",
+                env={**scene.environment({}), "CRASHHOOK_SPOOL": theirs})
+            process.wait(timeout=60)
+            death = self.death(scene, process.pid)
+            self.assertEqual(os.listdir(theirs), [death["report"] + ".json"])
+
     def test_a_core_file_is_still_written_where_that_is_asked_for(self):
         for form in self.forms():
             with Scene() as scene, self.handed_over(scene, form, "--then"):
