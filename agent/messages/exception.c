@@ -13,6 +13,7 @@
 #include "agent/messages/thrown_text.h"
 #include "base/cursor.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "images/image_frames.h"
 #include "images/image_symbol.h"
 #include "shared/throw_ring.h"
@@ -438,6 +439,62 @@ static enum ch_status find_uncaught(const struct memory_reader *reader,
     return find_thrown(reader, header, out);
 }
 
+// read_described reads the type and the text of an exception.
+static enum ch_status read_described(const struct memory_reader *reader,
+                                     const struct thrown_code *code,
+                                     struct thrown_object thrown,
+                                     char type[static EXCEPTION_TYPE_MAX],
+                                     char what[static EXCEPTION_WHAT_MAX])
+{
+    thrown_declared(reader, &thrown);
+    enum ch_status status =
+        thrown_type_name(reader, thrown.type, type, EXCEPTION_TYPE_MAX);
+    if (status != CH_OK)
+        return status;
+    abort_message_clean(type);
+    if (type[0] == 0)
+        return CH_ERR_MALFORMED;
+    thrown_text_read(reader, code, &thrown, what);
+    exception_type_name(type);
+    // That a bad_alloc is "std::bad_alloc" says nothing twice.
+    if (strcmp(what, type) == 0)
+        what[0] = 0;
+    return CH_OK;
+}
+
+// find_kept_exception finds the exception that a std::exception_ptr keeps the object
+// of, by the header in front of it.
+static bool find_kept_exception(const struct memory_reader *reader, uint64_t object,
+                                struct thrown_object *out)
+{
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+        if (read_exception_by(reader, object - layouts[i].size, &layouts[i], out) ==
+                CH_OK &&
+            out->object == object)
+            return true;
+    return false;
+}
+
+// read_thrown_with reads what the exception was thrown with.
+static void read_thrown_with(const struct memory_reader *reader,
+                             const struct thrown_code *code,
+                             struct thrown_object thrown, struct exception *out)
+{
+    while (out->nested_count < CRASH_NESTED_MAX) {
+        struct exception_nested *nested = &out->nested[out->nested_count];
+        char what[EXCEPTION_WHAT_MAX];
+        uint64_t kept = thrown_nested(reader, &thrown);
+        if (kept == 0 || kept == thrown.object ||
+            !find_kept_exception(reader, kept, &thrown) ||
+            read_described(reader, code, thrown, nested->type, what) != CH_OK)
+            return;
+        size_t size = utf8_cut(what, strlen(what), sizeof(nested->what) - 1);
+        memcpy(nested->what, what, size);
+        nested->what[size] = 0;
+        out->nested_count++;
+    }
+}
+
 enum ch_status exception_read(const struct memory_reader *reader,
                               const struct exception_place *place,
                               struct exception *out)
@@ -446,17 +503,10 @@ enum ch_status exception_read(const struct memory_reader *reader,
     struct thrown_object thrown;
     enum ch_status status = find_uncaught(reader, place, &thrown);
     if (status == CH_OK)
-        status = thrown_type_name(reader, thrown.type, found.type, sizeof(found.type));
+        status = read_described(reader, &place->code, thrown, found.type, found.what);
     if (status != CH_OK)
         return status;
-    abort_message_clean(found.type);
-    if (found.type[0] == 0)
-        return CH_ERR_MALFORMED;
-    thrown_text_read(reader, &place->code, &thrown, found.what);
-    exception_type_name(found.type);
-    // That a bad_alloc is "std::bad_alloc" says nothing twice.
-    if (strcmp(found.what, found.type) == 0)
-        found.what[0] = 0;
+    read_thrown_with(reader, &place->code, thrown, &found);
     found.object = thrown.object;
     *out = found;
     return CH_OK;

@@ -14,12 +14,24 @@
 #include "agent/live/capture.h"
 #include "agent/messages/thrown_text.h"
 #include "base/memory_reader.h"
+#include "report/summary/crash_facts.h"
 #include "shared/throw_ring.h"
+
+enum { EXCEPTION_NESTED_WHAT_MAX = 512 };
+
+// An exception_nested is one that was handled when another was thrown by
+// std::throw_with_nested, which keeps it.
+struct exception_nested {
+    char type[EXCEPTION_TYPE_MAX];
+    char what[EXCEPTION_NESTED_WHAT_MAX];
+};
 
 struct exception {
     char type[EXCEPTION_TYPE_MAX]; // demangled where that is easy, else as mangled
     char what[EXCEPTION_WHAT_MAX]; // empty: not known
     uint64_t object;               // address of what was thrown
+    struct exception_nested nested[CRASH_NESTED_MAX]; // each in the one before
+    size_t nested_count;
 };
 
 // An exception_place is where to look, as the handler prepared it; 0: not known.

@@ -107,6 +107,43 @@ static void add_bases(const struct memory_reader *reader, struct thrown_object f
         add_many_bases(reader, from, walk);
 }
 
+void thrown_declared(const struct memory_reader *reader, struct thrown_object *thrown)
+{
+    static const char *const derived[] = { "St17_Nested_exceptionI", // libstdc++
+                                           "NSt3__18__nestedI" };    // libc++
+    struct walk bases = { .count = 0 };
+    char name[EXCEPTION_TYPE_MAX];
+    if (thrown_type_name(reader, thrown->type, name, sizeof(name)) != CH_OK)
+        return;
+    for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++) {
+        if (strncmp(name, derived[i], strlen(derived[i])) != 0)
+            continue;
+        add_bases(reader, *thrown, &bases);
+        if (bases.count != 0)
+            *thrown = bases.types[0];
+        return;
+    }
+}
+
+uint64_t thrown_nested(const struct memory_reader *reader,
+                       const struct thrown_object *thrown)
+{
+    enum { POINTER_AT = 8 };
+    struct walk walk = { .types = { *thrown }, .count = 1 };
+    for (size_t i = 0; i < walk.count; i++) {
+        char name[EXCEPTION_TYPE_MAX];
+        uint64_t nested;
+        if (thrown_type_name(reader, walk.types[i].type, name, sizeof(name)) == CH_OK &&
+            strcmp(name, "St16nested_exception") == 0)
+            return memory_read_word(reader, walk.types[i].object + POINTER_AT,
+                                    &nested) == CH_OK
+                       ? nested
+                       : 0;
+        add_bases(reader, walk.types[i], &walk);
+    }
+    return 0;
+}
+
 // read_words reads a text as far as it can be read.
 static bool read_words(const struct memory_reader *reader, uint64_t address,
                        char out[static EXCEPTION_WHAT_MAX])

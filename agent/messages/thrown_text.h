@@ -36,6 +36,15 @@ struct thrown_code {
 CH_CHECKED enum ch_status thrown_type_name(const struct memory_reader *reader,
                                            uint64_t type, char *out, size_t size);
 
+// thrown_declared makes the class that std::throw_with_nested derives from what was
+// passed to it the class that was passed.
+void thrown_declared(const struct memory_reader *reader, struct thrown_object *thrown);
+
+// thrown_nested gives the object that std::throw_with_nested has kept a pointer to in
+// thrown; 0: it has kept none.
+uint64_t thrown_nested(const struct memory_reader *reader,
+                       const struct thrown_object *thrown);
+
 // thrown_text_read reads the text on one line; empty: it is not known.
 void thrown_text_read(const struct memory_reader *reader,
                       const struct thrown_code *code,

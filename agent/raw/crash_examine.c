@@ -651,6 +651,10 @@ void crash_examine(struct capture *capture, const struct waits *waits,
         .exception_type = text_or_null(out->exception.type),
         .exception_what = text_or_null(out->exception.what),
     };
+    for (size_t i = 0; i < out->exception.nested_count; i++)
+        facts->nested[i] =
+            (struct crash_nested){ out->exception.nested[i].type,
+                                   text_or_null(out->exception.nested[i].what) };
     if (capture->termination != NULL && capture->termination->message.size != 0)
         facts->message = capture->termination->message.bytes;
     if (!crash->signal_only && info->si_code <= 0 && info->si_code != SI_TIMER)

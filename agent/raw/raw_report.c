@@ -122,6 +122,18 @@ static void write_exception(struct json_writer *w, const struct capture *capture
     json_write_object(w);
     raw_write_string(w, "type", facts->exception_type);
     raw_write_words(w, capture, "what", facts->exception_what);
+    if (crash->exception.nested_count != 0) {
+        json_write_key(w, "nested");
+        json_write_array(w);
+    }
+    for (size_t i = 0; i < crash->exception.nested_count; i++) {
+        json_write_object(w);
+        raw_write_string(w, "type", facts->nested[i].type);
+        raw_write_words(w, capture, "what", facts->nested[i].what);
+        json_write_end(w, '}');
+    }
+    if (crash->exception.nested_count != 0)
+        json_write_end(w, ']');
     write_thrown(w, &crash->thrown);
     json_write_end(w, '}');
 }

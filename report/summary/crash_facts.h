@@ -47,6 +47,15 @@ bool crash_origin_is_said(const struct crash_origin *origin);
 // The variable at fault: which of the program's variables held the bad value
 // (crash.variable), as a fact and in the words of the sentence.
 
+// CRASH_NESTED_MAX is the number of exceptions in each other that are reported.
+enum { CRASH_NESTED_MAX = 3 };
+
+// A crash_nested is the exception that another was thrown with, to say why.
+struct crash_nested {
+    const char *type;
+    const char *what; // NULL: not known
+};
+
 // A crash_variable points into the report.
 struct crash_variable {
     const char *expression; // as in the source: `item->next`; NULL: not known
@@ -210,9 +219,10 @@ struct crash_facts {
     const char *message; // last message of a library before it aborted; NULL: none
     const char *exception_type; // of the C++ exception that nobody caught; NULL: none
     const char *exception_what; // its text; NULL: not known
-    const char *thrown_in;      // the function that threw it; NULL: not known
-    const char *raised_in;      // the function that panicked or checked; NULL: none
-    struct crash_origin origin; // of the bad value
+    struct crash_nested nested[CRASH_NESTED_MAX]; // in it; a NULL type ends them
+    const char *thrown_in;          // the function that threw it; NULL: not known
+    const char *raised_in;          // the function that panicked or checked; NULL: none
+    struct crash_origin origin;     // of the bad value
     struct crash_variable variable; // that held the bad value
     struct crash_nearest nearest;   // to the address
     struct crash_return overwritten;

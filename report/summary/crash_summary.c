@@ -389,13 +389,22 @@ static void append_summary_name(const char *name, struct text *out)
         append_quoted_message(out, said.bytes, said.size);
 }
 
-static void summary_append_exception(const struct crash_facts *f, struct text *out)
+static void append_thrown(const char *type, const char *what, struct text *out)
 {
-    append_summary_name(f->exception_type, out);
-    if (f->exception_what == NULL)
+    append_summary_name(type, out);
+    if (what == NULL)
         return;
     text_append_string(out, ": ");
-    append_quoted_message(out, f->exception_what, strlen(f->exception_what));
+    append_quoted_message(out, what, strlen(what));
+}
+
+static void summary_append_exception(const struct crash_facts *f, struct text *out)
+{
+    append_thrown(f->exception_type, f->exception_what, out);
+    for (size_t i = 0; i < CRASH_NESTED_MAX && f->nested[i].type != NULL; i++) {
+        text_append_string(out, i == 0 ? "; nested in it: " : "; in that: ");
+        append_thrown(f->nested[i].type, f->nested[i].what, out);
+    }
 }
 
 // append_complaint quotes "*** buffer overflow detected ***: terminated" without the
@@ -476,8 +485,10 @@ static void summarize_message(enum crash_kind kind, const char *message,
 // silent_words is the sentence for an abort without a message.
 static const char *silent_words(const struct crash_facts *f, enum crash_kind kind)
 {
+    bool handled = f->reason != NULL && strcmp(f->reason, "handled") == 0;
     if (f->exception_type != NULL)
-        return "Uncaught exception ";
+        return handled ? "std::terminate was called while an exception was handled, "
+                       : "Uncaught exception ";
     if (kind == CRASH_KIND_PANIC)
         return "Rust panic";
     return kind == CRASH_KIND_SANITIZER ? "Stopped by a sanitizer"

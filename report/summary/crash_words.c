@@ -209,6 +209,12 @@ static void read_said(const json_t *crash, struct crash_facts *out)
     out->exception_what = report_string(exception, "what");
     if (out->exception_type == NULL)
         out->message = report_string(crash, "message");
+    const json_t *nested = json_object_get(exception, "nested");
+    for (size_t i = 0; i < CRASH_NESTED_MAX; i++)
+        out->nested[i] = (struct crash_nested){
+            report_string(json_array_get(nested, i), "type"),
+            report_string(json_array_get(nested, i), "what"),
+        };
     out->thrown_in = report_string(json_object_get(exception, "thrown_in"), "function");
     const char *again =
         report_string(json_object_get(exception, "rethrown_in"), "function");

@@ -97,6 +97,35 @@ static bool name_terminate(const json_t *report, json_t *crash)
     return true;
 }
 
+// is_thrower returns true if std::terminate was called by a function that found no
+// handler for an exception.
+static bool is_thrower(const char *function)
+{
+    static const char *const throwers[] = {
+        "__cxa_throw",           "__cxa_rethrow",         "std::rethrow_exception",
+        "__gxx_personality_v0",  "__cxa_call_unexpected", "__cxa_call_terminate",
+        "__clang_call_terminate"
+    };
+    for (size_t i = 0; i < sizeof(throwers) / sizeof(throwers[0]); i++)
+        if (is_function_named(function, throwers[i]))
+            return true;
+    return strncmp(function, "_Unwind_", strlen("_Unwind_")) == 0;
+}
+
+// name_handled says that the exception was caught: other code than what unwinds called
+// std::terminate while it was handled, as coroutines do with what escapes them.
+static bool name_handled(const json_t *report, json_t *crash)
+{
+    const json_t *frames = runtime_frames(report);
+    size_t at = find_named(frames, "std::terminate");
+    const char *caller = at != SIZE_MAX ? frame_function(frames, at + 1) : "";
+    if (caller[0] == 0 || is_thrower(caller))
+        return false;
+    set_word(crash, "reason", "handled");
+    note_raiser(report, crash, at + 1);
+    return true;
+}
+
 // name_escape says that an exception was about to leave a noexcept function: it is the
 // function that unwinding asks, or calls, that has called std::terminate. An exception
 // that nobody catches ends in __cxa_throw itself.
@@ -278,7 +307,7 @@ bool diagnosis_runtime(json_t *report, json_t *crash)
     if (json_object_get(crash, "raised_in") != NULL)
         return false;
     if (json_is_object(json_object_get(crash, "exception")))
-        return name_escape(report, crash);
+        return name_escape(report, crash) || name_handled(report, crash);
     if (kind == CRASH_KIND_FORTIFY)
         return name_fortified(report, crash);
     if (kind == CRASH_KIND_ABORT)

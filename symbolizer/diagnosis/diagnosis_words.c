@@ -230,7 +230,10 @@ bool diagnosis_words(json_t *report, json_t *crash)
     json_t *exception = json_object_get(crash, "exception");
     bool changed = false;
     if (json_is_object(exception)) {
+        const json_t *nested = json_object_get(exception, "nested");
         changed = name_type(exception);
+        for (size_t i = 0; i < json_array_size(nested); i++)
+            changed = name_type(json_array_get(nested, i)) || changed;
         changed = name_throw_site(report, exception) || changed;
     }
     if (kind == CRASH_KIND_ABORT && report_string(crash, "message") == NULL)

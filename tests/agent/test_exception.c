@@ -22,7 +22,9 @@ enum {
     AT_RUNTIME_NAME = 0x340,
     AT_KIND_NAME = 0x380,
     AT_WHAT = 0x400,
-    TARGET_BYTES = 0x440,
+    AT_INNER_HEADER = 0x440,
+    AT_INNER = AT_INNER_HEADER + 112,
+    TARGET_BYTES = 0x4c0,
 };
 
 static uint8_t target[TARGET_BYTES];
@@ -106,6 +108,39 @@ static void exception_whose_type_is_its_own_base_keeps_its_name_alone(void **sta
     assert_string_equal(found.what, "");
 }
 
+// keep makes the exception one that std::throw_with_nested made, which keeps the
+// object.
+static void keep(uint64_t object)
+{
+    put_text(AT_RUNTIME_NAME, "St16nested_exception");
+    put(AT_OBJECT + 8, object);
+    put(AT_INNER_HEADER, BASE + AT_KIND);
+    put(AT_INNER_HEADER + 80, UINT64_C(0x474e5543432b2b00));
+}
+
+static void exception_that_was_thrown_with_another_has_that_nested(void **state)
+{
+    (void)state;
+    struct exception found = { 0 };
+    keep(BASE + AT_INNER);
+    assert_int_equal(read_target(&found), CH_OK);
+    assert_string_equal(found.type, "ledger::closed");
+    assert_int_equal(found.nested_count, 1);
+    assert_string_equal(found.nested[0].type, "__cxxabiv1::__si_class_type_info");
+}
+
+static void exception_that_keeps_itself_or_no_exception_has_none_nested(void **state)
+{
+    (void)state;
+    struct exception found = { 0 };
+    const uint64_t kept[] = { 0, BASE + AT_OBJECT, BASE + AT_WHAT, UINT64_MAX };
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        keep(kept[i]);
+        assert_int_equal(read_target(&found), CH_OK);
+        assert_int_equal(found.nested_count, 0);
+    }
+}
+
 static void exception_in_damaged_memory_is_bounded(void **state)
 {
     (void)state;
@@ -179,6 +214,10 @@ int main(void)
         cmocka_unit_test_setup(exception_of_another_runtime_is_none, build),
         cmocka_unit_test_setup(
             exception_whose_type_is_its_own_base_keeps_its_name_alone, build),
+        cmocka_unit_test_setup(exception_that_was_thrown_with_another_has_that_nested,
+                               build),
+        cmocka_unit_test_setup(
+            exception_that_keeps_itself_or_no_exception_has_none_nested, build),
         cmocka_unit_test(exception_in_damaged_memory_is_bounded),
         cmocka_unit_test(exception_type_names_are_readable_where_they_are_plain),
         cmocka_unit_test(abort_message_is_read_bounded_and_made_one_line),

@@ -295,8 +295,7 @@ OWN void through_c()
 }
 
 // case nested
-//   says: Uncaught exception std::_Nested_exception<std::runtime_error>: the outer,
-//     .*in nested
+//   says: Uncaught exception std::runtime_error: the outer; nested in it: .*in nested
 OWN void nested()
 {
     try {

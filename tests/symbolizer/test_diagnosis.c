@@ -305,6 +305,31 @@ static void diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw(void **s
                         "Uncaught exception abc::page<int>: x, thrown in open_ledger");
 }
 
+static void
+diagnosis_says_that_terminate_was_called_for_a_handled_exception(void **state)
+{
+    (void)state;
+    static const char *const handled[] = { "abort", "std::terminate()", "give_up",
+                                           "main" };
+    static const char *const thrown[] = { "abort", "std::terminate()", "__cxa_throw",
+                                          "give_up" };
+    char summaries[2][128];
+    for (size_t i = 0; i < 2; i++) {
+        json_t *report = report_with_frames(i == 0 ? handled : thrown, 4);
+        json_t *crash = json_object_get(report, "crash");
+        (void)json_object_set_new(crash, "kind", json_string("uncaught-exception"));
+        (void)json_object_set_new(crash, "exception",
+                                  json_pack("{s:s}", "type", "int"));
+        diagnosis_refine(report);
+        (void)snprintf(summaries[i], sizeof(summaries[i]), "%s",
+                       report_string(crash, "summary"));
+        json_decref(report);
+    }
+    assert_string_equal(summaries[0], "std::terminate was called while an exception was"
+                                      " handled, int, in give_up");
+    assert_string_equal(summaries[1], "Uncaught exception int, thrown in give_up");
+}
+
 // A report of a crash on AArch64, as a raw report has it. bytes NULL: the processor
 // went to address.
 static json_t *report_of_aarch64(const char *bytes, const char *address)
@@ -508,6 +533,8 @@ int main(void)
         cmocka_unit_test(diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames),
         cmocka_unit_test(diagnosis_does_not_believe_the_words_of_an_earlier_panic),
         cmocka_unit_test(diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw),
+        cmocka_unit_test(
+            diagnosis_says_that_terminate_was_called_for_a_handled_exception),
     };
     return cmocka_run_group_tests_name("symbolizer/diagnosis", tests, NULL, NULL);
 }

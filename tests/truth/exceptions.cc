@@ -92,6 +92,45 @@ OWN void handled_before()
     abort();
 }
 
+// case nested
+//   in: -
+//   says: Uncaught exception std::logic_error: no order 17; nested in it:
+//     ledger::closed: the ledger is closed(, thrown in nested\(\))?$
+OWN void nested()
+{
+    try {
+        own_class();
+    } catch (...) {
+        std::throw_with_nested(std::logic_error("no order 17"));
+    }
+}
+
+// case nested_twice
+//   in: -
+//   says: Uncaught exception std::runtime_error: cannot open; nested in it:
+//     std::logic_error: no order 17; in that: ledger::closed: the ledger is closed
+OWN void nested_twice()
+{
+    try {
+        nested();
+    } catch (...) {
+        std::throw_with_nested(std::runtime_error("cannot open"));
+    }
+}
+
+// case given_up
+//   says: std::terminate was called while an exception was handled,
+//     std::runtime_error: no such key, in given_up\(\)
+//   builds: -stripped
+OWN void given_up()
+{
+    try {
+        throw std::runtime_error("no such key");
+    } catch (...) {
+        std::terminate();
+    }
+}
+
 static const struct {
     const char *name;
     void (*crash)();
@@ -103,6 +142,9 @@ static const struct {
     { "in_thread", in_thread },
     { "handled", handled },
     { "handled_before", handled_before },
+    { "nested", nested },
+    { "nested_twice", nested_twice },
+    { "given_up", given_up },
 };
 
 int main(int, char **arguments)
