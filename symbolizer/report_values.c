@@ -96,7 +96,7 @@ static bool is_fault_origin(const json_t *origin)
             (json_is_integer(offset) && json_integer_value(offset) >= 0)) &&
            report_integer(origin, "line", 1) > 0 &&
            (strcmp(kind, "null-offset") == 0 || strcmp(kind, "freed-stack") == 0 ||
-            strcmp(kind, "truncated") == 0);
+            strcmp(kind, "freed-chunk") == 0 || strcmp(kind, "truncated") == 0);
 }
 
 // take_origin adds where the bad value came from, unless its form has told: then only

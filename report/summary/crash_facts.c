@@ -11,6 +11,7 @@
 #include "base/system/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "report/summary/readable_name.h"
 
 static void append_origin_value(const struct crash_origin *o, struct text *out)
 {
@@ -198,6 +199,27 @@ static void append_quoted_variable(struct text *out, const char *expression)
     text_append_string(out, "`");
 }
 
+// append_short_function appends a function's name without its parameters.
+static void append_short_function(const char *function, struct text *out)
+{
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    readable_name_short(function, &name);
+    append_variable_name(out, text_ok(&name) && name.size != 0 ? name.bytes : function);
+}
+
+// append_returned appends "what lookup returned", or "the pointer at what lookup
+// returned". False: the variable is one.
+static bool append_returned(const struct crash_variable *variable, struct text *out)
+{
+    bool leads = variable->role != NULL && strcmp(variable->role, "led-to") == 0;
+    if (!leads && (variable->role == NULL || strcmp(variable->role, "returned") != 0))
+        return false;
+    text_append_string(out, leads ? "the pointer at what " : "what ");
+    append_short_function(variable->expression, out);
+    text_append_string(out, " returned");
+    return true;
+}
+
 // append_variable_role appends who is at fault: "`p`, a local of f," or "`item->next`".
 static void append_variable_role(const struct crash_variable *variable,
                                  struct text *out)
@@ -209,13 +231,15 @@ static void append_variable_role(const struct crash_variable *variable,
         { "local", ", a local of " },
         { "argument", ", an argument of " },
     };
+    if (append_returned(variable, out))
+        return;
     append_quoted_variable(out, variable->expression);
     for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
         if (variable->role == NULL || variable->function == NULL ||
             strcmp(variable->role, roles[i].role) != 0)
             continue;
         text_append_string(out, roles[i].words);
-        append_variable_name(out, variable->function);
+        append_short_function(variable->function, out);
         text_append_string(out, ",");
     }
 }

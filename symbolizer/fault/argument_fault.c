@@ -7,6 +7,7 @@
 
 #include "report/value/report.h"
 #include "symbolizer/fault/argument_outer.h"
+#include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/fault.h"
 
 // fault_operand_address computes the address of an operand from the registers.
@@ -44,12 +45,23 @@ static bool fault_has_operand(const struct fault *f,
            report_address(access, "address", &said) && said == address;
 }
 
+// fault_is_far returns true if a pointer leads to memory, and the access was so far
+// from it that an index that is a constant is to blame, and not the pointer.
+static bool fault_is_far(const struct fault *f, const struct instruction_memory *memory)
+{
+    enum { FAR_BYTES = 65536 };
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    uint8_t first;
+    return (memory->displacement >= FAR_BYTES || memory->displacement <= -FAR_BYTES) &&
+           memory_read(f->trace.stack->memory, base, &first, sizeof(first)) == CH_OK;
+}
+
 // fault_name_base names the base of an operand that is nothing else.
 static bool fault_name_base(struct fault *f, const struct instruction_memory *memory)
 {
     uint64_t base = f->innermost->frame.registers.value[memory->base];
     return memory->index == INSTRUCTION_NO_REGISTER &&
-           memory->base != f->trace.stack->arch->sp &&
+           memory->base != f->trace.stack->arch->sp && !fault_is_far(f, memory) &&
            fault_name_register(f, 0, memory->base, base);
 }
 
@@ -302,7 +314,7 @@ static bool fault_name_index(struct fault *f)
 static json_t *fault_value(const struct fault *f)
 {
     const struct type_table *table = &f->named.call->image->types.table;
-    const struct type *type = &table->types[type_strip(table, f->named.type)];
+    const struct type *type = fault_type(&f->named);
     uint64_t size = f->bytes;
     if (f->number)
         return json_integer((json_int_t)f->value);
@@ -333,6 +345,7 @@ static json_t *fault_null_member(const struct fault *f)
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     uint64_t address;
     if (pointer->kind != TYPE_POINTER || f->value != 0 ||
+        argument_is_returned(&f->named) ||
         !report_address(access, "address", &address) || address > INT32_MAX)
         return NULL;
     uint32_t target = type_strip(table, pointer->target);
@@ -373,6 +386,24 @@ static json_t *fault_freed_stack(const struct fault *f)
                      json_sprintf("0x%" PRIx64, f->named.from));
 }
 
+// fault_freed_link tells that the bad value is the link that malloc put where it was
+// loaded from, when it was freed: since glibc 2.32 combined with that address.
+static json_t *fault_freed_link(const struct fault *f)
+{
+    enum { ALIGNMENT = 16, PAGE_SHIFT = 12 };
+    const struct held_file *held = f->trace.stack->held;
+    uint64_t next = f->value ^ f->named.from >> PAGE_SHIFT;
+    if (!f->named.loaded || f->named.from % ALIGNMENT != 0 || f->value == 0 ||
+        next % ALIGNMENT != 0 || fault_type(&f->named)->kind != TYPE_POINTER)
+        return NULL;
+    const struct held_mapping *mapping = held_file_mapping(held, f->named.from);
+    if (mapping == NULL || mapping->flags & HELD_OF_FILE ||
+        (next != 0 && held_file_mapping(held, next) != mapping))
+        return NULL;
+    return json_pack("{s:s, s:o}", "kind", "freed-chunk", "address",
+                     json_sprintf("0x%" PRIx64, f->named.from));
+}
+
 // fault_cut gives the variable of 4 bytes that the bad value was taken from.
 static json_t *fault_cut(struct fault *f)
 {
@@ -390,14 +421,15 @@ static json_t *fault_cut(struct fault *f)
 
 static json_t *fault_write(struct fault *f)
 {
-    static const char *const roles[] = { "local", "argument", "global" };
+    static const char *const roles[] = { "local", "argument", "global", "returned",
+                                         "led-to" };
     const json_t *frame = json_array_get(f->trace.frames, f->named.frame);
     const char *function = report_string(frame, "function");
     json_t *variable =
         json_pack("{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes,
                   "frame", (json_int_t)f->named.frame, "function", function, "value",
                   fault_value(f), "confidence", f->likely ? "likely" : "proved");
-    if (f->named.variable)
+    if (f->named.variable || argument_is_returned(&f->named))
         (void)json_object_set_new(variable, "role", json_string(roles[f->named.role]));
     if (f->function != NULL) {
         (void)json_object_set_new(variable, "passed_to",
@@ -421,6 +453,8 @@ static json_t *fault_write(struct fault *f)
     json_t *origin = fault_null_member(f);
     if (origin == NULL)
         origin = fault_freed_stack(f);
+    if (origin == NULL)
+        origin = fault_freed_link(f);
     if (origin == NULL)
         origin = fault_cut(f);
     if (origin != NULL)
@@ -459,6 +493,27 @@ static bool fault_find_null(struct fault *f, struct argument_named *out)
            fault_type(out)->kind == TYPE_POINTER && (uint64_t)out->added == f->value;
 }
 
+// fault_find_returned names the function that returned the object of which a function
+// of a library's header is a member: what was passed is its `this`.
+static bool fault_find_returned(const struct fault *f, size_t index,
+                                struct argument_trace *trace,
+                                struct argument_named *out)
+{
+    const struct argument_stack *stack = trace->stack;
+    const struct argument_machine *machine = argument_machine_of(stack->arch);
+    size_t caller = index + 1;
+    if (!f->named.variable || strcmp(f->named.expression.bytes, "this") != 0 ||
+        f->named.frame != f->named.call->index || caller >= stack->count ||
+        report_flag(stack->calls[caller].from, "system") ||
+        (!argument_trace_register(trace, caller, machine->arguments[0],
+                                  FAULT_WORD_BYTES, out) &&
+         !argument_trace_offset(trace, caller, machine->arguments[0], out)) ||
+        !argument_is_returned(out))
+        return false;
+    out->value = f->value - (uint64_t)out->added;
+    return true;
+}
+
 // fault_settle gives what was named the name that the program's own code has for it: a
 // library's variables are not to blame, and an argument that is close to null may be a
 // member of a null pointer of the caller's. False: there is no such name.
@@ -473,7 +528,8 @@ static bool fault_settle(struct fault *f)
     size_t index = (size_t)(f->named.call - f->trace.stack->calls);
     bool found = fault_type(&f->named)->kind == TYPE_POINTER &&
                  ((near && fault_find_null(f, &outer)) ||
-                  (system && argument_outer_find(&f->trace, index, f->value, &outer)));
+                  (system && argument_outer_find(&f->trace, index, f->value, &outer)) ||
+                  (system && fault_find_returned(f, index, &f->trace, &outer)));
     if (!found) {
         argument_named_deinit(&outer);
         return !system;
@@ -483,6 +539,20 @@ static bool fault_settle(struct fault *f)
     f->value = outer.value;
     f->likely = true;
     return true;
+}
+
+// fault_runs_on returns true if the access may have run on from an object beside it: a
+// pointer that moves on fails at the first bytes of a page, or the last, and one that
+// was wrong from the start does not.
+static bool fault_runs_on(const struct fault *f)
+{
+    enum { PAGE_BYTES = 4096, EDGE_BYTES = 64 };
+    uint64_t address;
+    if (f->number || fault_type(&f->named)->kind != TYPE_POINTER ||
+        !report_address(json_object_get(f->crash, "access"), "address", &address))
+        return true;
+    uint64_t at = address % PAGE_BYTES;
+    return at < EDGE_BYTES || at >= PAGE_BYTES - EDGE_BYTES;
 }
 
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
@@ -510,9 +580,10 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
             variable = fault_write(f);
         else if (f->refused)
             variable = json_object();
-    json_t *nearest = stopped && f->container == NULL
-                          ? argument_index_nearest(&f->trace, f->crash)
-                          : NULL;
+    json_t *nearest =
+        stopped && f->container == NULL && (variable == NULL || fault_runs_on(f))
+            ? argument_index_nearest(&f->trace, f->crash)
+            : NULL;
     if (nearest != NULL && variable == NULL)
         variable = json_object();
     if (nearest != NULL)

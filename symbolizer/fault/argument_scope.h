@@ -15,7 +15,13 @@
 
 enum { ARGUMENT_SCOPE_MAX = 256 };
 
-enum argument_role { ARGUMENT_LOCAL, ARGUMENT_PARAMETER, ARGUMENT_GLOBAL };
+enum argument_role {
+    ARGUMENT_LOCAL,
+    ARGUMENT_PARAMETER,
+    ARGUMENT_GLOBAL,
+    ARGUMENT_RETURNED, // no variable: what a function returned
+    ARGUMENT_LED_TO,   // no variable: the pointer at what it returned
+};
 
 // An argument_variable is one of them, in a register or in memory.
 struct argument_variable {

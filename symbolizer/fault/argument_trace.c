@@ -2,110 +2,26 @@
 #include "symbolizer/fault/argument_trace.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "report/value/report.h"
 #include "symbolizer/arguments/argument_entry.h"
-#include "symbolizer/types/type_members.h"
+#include "symbolizer/fault/argument_path.h"
+#include "symbolizer/fault/argument_returned.h"
 #include "symbolizer/types/type_table.h"
-
-// PARTS_MAX is the number of members and elements of a path.
-enum { PARTS_MAX = 8 };
-
-// path is a way into an object, as far as it was found.
-struct path {
-    const struct type_table *table;
-    uint32_t type;   // of the part that was reached
-    uint64_t offset; // in that part
-    const char *dot;
-    struct text *out;
-};
-
-// path_enter_member goes to the member that has the offset. False: none has a name, or
-// several have it.
-static bool path_enter_member(struct path *path)
-{
-    const struct type *type = &path->table->types[path->type];
-    struct type_members members;
-    struct type_member member;
-    const struct type_part *found = NULL;
-    uint64_t begin = 0;
-    int named = INT_MAX; // depth of a named member whose own members follow
-    type_members_init(&members, path->table, type);
-    while (type_members_next(&members, &member)) {
-        uint64_t at = member.offset_bits / 8;
-        uint64_t size;
-        if (member.depth > named)
-            continue;
-        bool through = member.part->name[0] == 0 || member.part->base != TYPE_BASE_NONE;
-        named = member.opens && !through ? member.depth : INT_MAX;
-        if (through || member.offset_bits % 8 != 0 ||
-            type_size(path->table, member.part->type, &size) != CH_OK ||
-            path->offset < at || path->offset - at >= size)
-            continue;
-        if (found != NULL)
-            return false;
-        found = member.part;
-        begin = at;
-    }
-    if (found == NULL)
-        return false;
-    text_appendf(path->out, "%s%s", path->dot, found->name);
-    path->offset -= begin;
-    path->type = type_strip(path->table, found->type);
-    path->dot = ".";
-    return true;
-}
-
-static bool path_enter_element(struct path *path)
-{
-    const struct type *type = &path->table->types[path->type];
-    uint64_t size;
-    // Nested array types are in the reverse order of C's (type_table.h).
-    if (type->flat ||
-        path->table->types[type_strip(path->table, type->target)].kind == TYPE_ARRAY ||
-        type_size(path->table, type->target, &size) != CH_OK || size == 0)
-        return false;
-    text_appendf(path->out, "[%" PRIu64 "]", path->offset / size);
-    path->offset %= size;
-    path->type = type_strip(path->table, type->target);
-    path->dot = ".";
-    return true;
-}
-
-bool argument_path_append(const struct type_table *table, struct argument_part *part,
-                          const char *first, struct text *out)
-{
-    struct path path = { .table = table,
-                         .type = type_strip(table, part->type),
-                         .offset = part->offset,
-                         .dot = first,
-                         .out = out };
-    for (int i = 0; i < PARTS_MAX; i++) {
-        uint64_t size;
-        enum type_kind kind = table->types[path.type].kind;
-        if (kind == TYPE_STRUCT || kind == TYPE_UNION) {
-            if (!path_enter_member(&path))
-                return false;
-        } else if (kind == TYPE_ARRAY) {
-            if (!path_enter_element(&path))
-                return false;
-        } else {
-            part->type = path.type;
-            return type_size(table, path.type, &size) == CH_OK && path.offset == 0 &&
-                   size == part->bytes;
-        }
-    }
-    return false;
-}
 
 enum {
     LINKS_MAX = 8, // loads and copies that are followed
     WORD_BYTES = 8,
     HALF_BYTES = 4,
 };
+
+bool argument_is_returned(const struct argument_named *named)
+{
+    return named->role == ARGUMENT_RETURNED || named->role == ARGUMENT_LED_TO;
+}
 
 void argument_named_deinit(struct argument_named *named)
 {
@@ -285,11 +201,30 @@ static bool trace_follow(struct tracing *t, const struct link *link)
     return !pointer->reference || link->offset == 0;
 }
 
+// trace_source_name makes `__closure->__a` and `frame_ptr->a` of gcc the name that the
+// source has: `a`, which a lambda has captured or a coroutine keeps.
+static void trace_source_name(struct text *expression)
+{
+    static const char *const before[] = { "__closure->__", "frame_ptr->" };
+    for (size_t i = 0; text_ok(expression) && i < sizeof(before) / sizeof(before[0]);
+         i++) {
+        size_t size = strlen(before[i]);
+        if (expression->size <= size ||
+            memcmp(expression->bytes, before[i], size) != 0 ||
+            expression->bytes[size] == '_')
+            continue;
+        expression->size -= size;
+        memmove(expression->bytes, expression->bytes + size, expression->size + 1);
+    }
+}
+
 static bool trace_follow_all(struct tracing *t)
 {
-    while (t->count > 0)
+    while (t->count > 0) {
         if (!trace_follow(t, &t->links[--t->count]))
             return false;
+        trace_source_name(&t->out->expression);
+    }
     return text_ok(&t->out->expression);
 }
 
@@ -565,6 +500,31 @@ static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
     }
 }
 
+// trace_end_at_call ends at a call that returned the value, or the address of the
+// pointer that it was loaded from.
+static bool trace_end_at_call(struct tracing *t, size_t step)
+{
+    enum { RETURNED = 0 }; // rax, x0
+    const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
+    struct argument_named *out = t->out;
+    if (effects->flow != INSTRUCTION_CALLS || effects->target == 0 ||
+        t->reg != RETURNED || t->count > 1 || t->out->scale != 1)
+        return false;
+    trace_fold(t);
+    bool leads = t->count == 1;
+    if (t->added != 0 ||
+        (leads && (t->links[0].offset != 0 || t->links[0].bytes != WORD_BYTES)))
+        return false;
+    text_clear(&out->expression);
+    out->call = t->call;
+    out->frame = t->call->index;
+    while (out->frame != 0 &&
+           report_flag(json_array_get(t->trace->frames, out->frame - 1), "inline"))
+        out->frame--;
+    out->role = leads ? ARGUMENT_LED_TO : ARGUMENT_RETURNED;
+    return argument_returned_name(t->call->image, effects->target, &out->expression);
+}
+
 // trace_back follows the value from t->at.
 static bool trace_back(struct tracing *t)
 {
@@ -577,6 +537,8 @@ static bool trace_back(struct tracing *t)
             return false;
         if (step + 1 != t->at && trace_end_in_register(t, step + 1, &named))
             return named;
+        if (trace_end_at_call(t, step))
+            return true;
         if (trace_step_back(t, step, &named))
             return named;
     }
@@ -591,6 +553,7 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
     out->has_value = out->is_address = out->variable = out->loaded = false;
     out->added = 0;
     out->scale = 1;
+    out->role = ARGUMENT_LOCAL;
     if (argument_machine_of(trace->stack->arch) == NULL || call->image == NULL)
         return false;
     t->scan = trace_code(call);
@@ -609,7 +572,7 @@ static bool trace_part(struct argument_trace *trace, const struct argument_call 
     t.at = step;
     t.reg = reg;
     t.bytes = WORD_BYTES;
-    return trace_back(&t);
+    return trace_back(&t) && !argument_is_returned(out);
 }
 
 // trace_index_value gives the value of an index by its type.
@@ -700,6 +663,13 @@ static bool trace_element(struct tracing *t)
     return named;
 }
 
+// trace_is_hidden returns true if the variable is one that compilers make, such as that
+// of the range of a loop. Its name is reserved for them.
+static bool trace_is_hidden(const struct argument_named *named)
+{
+    return named->variable && strncmp(named->expression.bytes, "__", 2) == 0;
+}
+
 bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t reg,
                              uint8_t bytes, struct argument_named *out)
 {
@@ -708,7 +678,10 @@ bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t
         return false;
     t.reg = reg;
     t.bytes = bytes;
-    return trace_back(&t) || trace_element(&t);
+    if (!trace_back(&t) && !trace_element(&t))
+        return false;
+    return !trace_is_hidden(out) ||
+           (argument_trace_stored(trace, index, reg, out) && out->added == 0);
 }
 
 bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
@@ -720,7 +693,8 @@ bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t r
     t.reg = reg;
     t.bytes = WORD_BYTES;
     t.offset = true;
-    return trace_back(&t);
+    return trace_back(&t) &&
+           (!trace_is_hidden(out) || argument_trace_stored(trace, index, reg, out));
 }
 
 bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
@@ -835,6 +809,22 @@ static size_t trace_whole(struct tracing *t)
     return SIZE_MAX;
 }
 
+// trace_made finds the step that made the value that was copied to the register.
+static size_t trace_made(struct tracing *t)
+{
+    size_t step = trace_definition(t);
+    for (int i = 0; step != SIZE_MAX && i < LINKS_MAX; i++) {
+        const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
+        if (trace_action(effects, t->reg) != INSTRUCTION_MOVES ||
+            effects->bytes != WORD_BYTES)
+            break;
+        t->reg = effects->from;
+        t->at = step;
+        step = trace_definition(t);
+    }
+    return step;
+}
+
 bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t reg,
                            struct argument_named *out)
 {
@@ -844,7 +834,7 @@ bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t r
     t.reg = reg;
     const struct instruction_memory *slot = NULL;
     for (int i = 0; i < LINKS_MAX; i++) {
-        size_t step = trace_definition(&t);
+        size_t step = trace_made(&t);
         const struct instruction_effects *effects =
             step != SIZE_MAX ? &t.scan->code.steps[step].effects : NULL;
         bool loads = effects != NULL && effects->bytes == WORD_BYTES &&
@@ -862,7 +852,7 @@ bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t r
     }
     t.bytes = WORD_BYTES;
     t.offset = true;
-    return trace_back(&t);
+    return trace_back(&t) && !trace_is_hidden(out);
 }
 
 bool argument_trace_cut(struct argument_trace *trace, size_t index, uint8_t reg,
@@ -882,7 +872,7 @@ bool argument_trace_cut(struct argument_trace *trace, size_t index, uint8_t reg,
     if (!trace_step_back(&t, step, &named))
         named = trace_back(&t);
     const struct type_table *table = &t.call->image->types.table;
-    return named && !out->is_address && out->scale == 1 &&
+    return named && !out->is_address && out->scale == 1 && !argument_is_returned(out) &&
            table->types[type_strip(table, out->type)].kind == TYPE_INTEGER &&
            type_size(table, out->type, &size) == CH_OK && size == HALF_BYTES;
 }

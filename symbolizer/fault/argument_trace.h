@@ -25,7 +25,7 @@ struct argument_named {
     uint64_t from;           // of loaded
     int64_t added;           // to the value, of argument_trace_offset
     uint32_t type;           // in the table of call's image
-    enum argument_role role; // of variable
+    enum argument_role role; // of variable; or a function's name is the expression
     bool variable;           // the expression is just a variable's name
     bool is_address;         // the value is the address of what the expression names
     bool has_value;          // its value is known, apart from the register
@@ -33,6 +33,10 @@ struct argument_named {
 };
 
 void argument_named_deinit(struct argument_named *named);
+
+// argument_is_returned returns true if the expression is the name of a function that
+// returned the value, or the address of it. The value then is a pointer of no type.
+bool argument_is_returned(const struct argument_named *named);
 
 // An argument_trace is the thread whose values are named.
 struct argument_trace {
@@ -82,20 +86,3 @@ bool argument_trace_cut(struct argument_trace *trace, size_t index, uint8_t reg,
 // NULL: its function cannot be decoded.
 const struct argument_step *argument_trace_step(struct argument_trace *trace,
                                                 size_t index);
-
-// The part of an object that is so many bytes from its beginning, as the source calls
-// it: `->next`, `.corners[2].x`.
-
-// An argument_part is bytes of an object of the type, at offset. It becomes the type of
-// the member or element that they are.
-struct argument_part {
-    uint32_t type;
-    uint64_t offset;
-    uint64_t bytes;
-};
-
-// argument_path_append appends the way to exactly these bytes, and sets part->type.
-// first is what stands before the first member ("." or "->"). False: the object has no
-// such part, or several, as a union does.
-bool argument_path_append(const struct type_table *table, struct argument_part *part,
-                          const char *first, struct text *out);

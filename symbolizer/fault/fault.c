@@ -33,7 +33,10 @@ bool fault_name_register(struct fault *f, size_t index, uint8_t reg, uint64_t va
 
 const struct type *fault_type(const struct argument_named *named)
 {
+    static const struct type pointer = { .kind = TYPE_POINTER };
     const struct type_table *table = &named->call->image->types.table;
+    if (argument_is_returned(named))
+        return &pointer;
     return &table->types[type_strip(table, named->type)];
 }
 

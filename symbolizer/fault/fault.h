@@ -47,7 +47,8 @@ bool fault_agrees(const struct fault *f);
 // fault_name_register names a register of call index with that value.
 bool fault_name_register(struct fault *f, size_t index, uint8_t reg, uint64_t value);
 
-// fault_type gives the type of a named value, without typedefs and qualifiers.
+// fault_type gives the type of a named value, without typedefs and qualifiers. What a
+// function returned is a pointer to nothing known.
 const struct type *fault_type(const struct argument_named *named);
 
 // fault_register_name gives the name of a register.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/fault/argument_trace.h"
+#include "symbolizer/fault/argument_path.h"
 
 #include "support/test.h"
 #include "support/type_builder.h"

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of an object that is so many bytes from its beginning, as the source calls
+// it: `->next`, `.corners[2].x`.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "symbolizer/types/type_table.h"
+
+// An argument_part is bytes of an object of the type, at offset. It becomes the type of
+// the member or element that they are.
+struct argument_part {
+    uint32_t type;
+    uint64_t offset;
+    uint64_t bytes;
+};
+
+// argument_path_append appends the way to exactly these bytes, and sets part->type.
+// first is what stands before the first member ("." or "->"). False: the object has no
+// such part, or several, as a union does.
+bool argument_path_append(const struct type_table *table, struct argument_part *part,
+                          const char *first, struct text *out);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pointers that no variable has: what a function returned, what is at the address that
+// it returned, what a lambda has captured, the range of a loop.
+//
+// all kind: null-dereference
+// all says: .*through a null pointer
+// all cause: none|null-offset
+// all builds: O0 -static
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#define OWN [[gnu::noinline]] static
+#define HERE asm volatile("" : : : "memory")
+
+struct order {
+    long id;
+    long cents;
+    std::vector<long> lines;
+};
+
+template <class Of> struct handle {
+    Of *of = nullptr;
+    Of *operator->() const
+    {
+        return of;
+    }
+};
+
+struct shelf {
+    order *orders[4] = {};
+    order *&operator[](int row)
+    {
+        return orders[row];
+    }
+};
+
+static volatile long sum;
+
+// case by_own_arrow
+//   says: .*; what handle<order>::operator->\(\) const returned is null
+//   variable: handle<order>::operator->\(\) const
+OWN void by_own_arrow()
+{
+    handle<order> of;
+    sum = of->cents;
+    HERE;
+}
+
+// case by_own_brackets
+//   says: .*; the pointer at what shelf::operator\[\]\(int\) returned is null
+//   variable: shelf::operator\[\]\(int\)
+OWN void by_own_brackets()
+{
+    shelf of;
+    sum = of[2]->cents;
+    HERE;
+}
+
+// case by_unique
+//   says: .*; what std::unique_ptr<order>::operator->\(\) const returned is null
+//   variable: std::unique_ptr<order.*
+OWN void by_unique()
+{
+    std::unique_ptr<order> of;
+    sum = of->cents;
+    HERE;
+}
+
+// case into_library
+//   says: .*; what handle<order>::operator->\(\) const returned is null
+//   variable: handle<order>::operator->\(\) const
+OWN void into_library()
+{
+    handle<order> of;
+    sum = of->lines.size();
+    HERE;
+}
+
+// case by_map
+//   says: .*; the pointer at what std::map<int, order\*>::operator\[\]\(int&&\)
+//     returned is null
+//   variable: std::map<int, order.*
+//   builds: -static -clang
+OWN void by_map()
+{
+    std::map<int, order *> of;
+    sum = of[3]->cents;
+    HERE;
+}
+
+// case passed_on
+//   says: .*; what getenv returned is null
+//   variable: getenv
+//   builds: -static
+OWN void passed_on()
+{
+    char path[64];
+    memcpy(path, getenv("NO_SUCH_VARIABLE"), sizeof(path));
+    sum = path[0];
+    HERE;
+}
+
+// case captured
+//   variable: of|this->of
+OWN void captured()
+{
+    order *of = nullptr;
+    auto read = [of] { return of->cents; };
+    sum = read();
+    HERE;
+}
+
+// case range_of_null
+//   variable: of
+OWN void range_of_null(const std::vector<long> &of)
+{
+    for (long each : of)
+        sum = sum + each;
+    HERE;
+}
+
+static const struct {
+    const char *name;
+    void (*crash)();
+} cases[] = {
+    { "by_own_arrow", by_own_arrow },
+    { "by_own_brackets", by_own_brackets },
+    { "by_unique", by_unique },
+    { "into_library", into_library },
+    { "by_map", by_map },
+    { "passed_on", passed_on },
+    { "captured", captured },
+};
+
+int main(int, char **arguments)
+{
+    const std::vector<long> *volatile none = nullptr;
+    for (const auto &each : cases)
+        if (strcmp(each.name, arguments[1]) == 0)
+            each.crash();
+    range_of_null(*none);
+    return 2;
+}
