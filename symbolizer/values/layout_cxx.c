@@ -564,6 +564,14 @@ static void cxx_read_future(struct layout_object *object, struct layout_view *ou
         (void)layout_add(out, type, result + layout_after(object, RESULT_HEAD, type));
 }
 
+// cxx_read_checked reads an iterator of the debug mode, which begins with the iterator
+// that it checks.
+static void cxx_read_checked(struct layout_object *object, struct layout_view *out)
+{
+    out->form = LAYOUT_INSIDE;
+    (void)layout_add(out, layout_argument(object, object->type, 0), object->address);
+}
+
 const struct layout_row layout_cxx[] = {
     { "basic_string<",
       "string",
@@ -636,6 +644,8 @@ const struct layout_row layout_cxx[] = {
     { "reference_wrapper<", "reference_wrapper", layout_read_pointer, { "_M_data" } },
     { "__normal_iterator<", "iterator", layout_read_pointer, { "_M_current" } },
     { "_Safe_iterator<", "iterator", layout_read_pointer, { "_M_current" } },
+    { "_Safe_iterator<", "iterator", cxx_read_checked, { "_M_node" } },
+    { "_Safe_iterator<", "iterator", cxx_read_checked, { "_M_cur" } },
     { "_Deque_iterator<", "iterator", layout_read_pointer, { "_M_cur" } },
     { "_Rb_tree_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },
     { "_Rb_tree_const_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },
