@@ -51,12 +51,27 @@ void crash_continue_liveness(uint32_t noted)
         crash_note_liveness(0);
 }
 
+// hold_alone holds a process whose only thread is this one and is to fault again: it
+// has the signals blocked until then, and of those that are pending the kernel takes a
+// fault's first. False: another thread may take them, or this one unblocks them before.
+static bool hold_alone(void)
+{
+    if (!crash_state.alone || crash_state.after != NULL ||
+        !crash_happens_again(crash_state.signal, crash_dying_siginfo()))
+        return false;
+    uint64_t before = sys_sigmask(SYS_ALL_BUT_SIGSYS);
+    sys_sigmask(before | ~(crash_plan->signals >> 1));
+    return true;
+}
+
 void crash_hold_program(void)
 {
     const struct sys_action ignore = { .handler = (uintptr_t)SIG_IGN };
     crash_note_crash(crash_state.signal);
     // Without these calls a crash is reported all the same.
-    for (int signal = 1; signal <= SYS_SIGNALS && !crash_state.filtered; signal++) {
+    if (crash_state.filtered || hold_alone())
+        return;
+    for (int signal = 1; signal <= SYS_SIGNALS; signal++) {
         struct sys_action before = { .handler = (uintptr_t)SIG_DFL };
         if (is_harmless(signal) || signal_in(crash_plan->signals, signal))
             continue;

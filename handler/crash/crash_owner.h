@@ -3,6 +3,7 @@
 // The owner of a crash, and what binds the process to that crash: from the fault on,
 // nothing other than that crash is to end it. Part of crash.h.
 #pragma once
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,8 +38,12 @@ void crash_note_crash(int signal);
 void crash_continue_liveness(uint32_t noted);
 
 // crash_hold_program keeps the process from ending in another way than by this crash:
-// from now on it ignores the signals that would end it.
+// from now on it ignores or blocks the signals that would end it.
 void crash_hold_program(void);
+
+// crash_happens_again returns true if re-executing the instruction raises the signal
+// again.
+bool crash_happens_again(int signal, const siginfo_t *info);
 
 // crash_record_cut_off is for the helper when the process has ended in another way. If
 // that was before the report was written, it leaves a record: the helper still has the

@@ -156,10 +156,10 @@ static int report_crash(void *unused)
     if (crash_state.dumpable == 0)
         sys_prctl(PR_SET_DUMPABLE, 1);
     crash_state.filtered = sys_prctl(PR_GET_SECCOMP, 0) != 0;
-    if (crash_plan->page->dies)
-        crash_hold_program();
     // Only a thread that is alone may do this, which has no effect (unshare(2)).
     crash_state.alone = !crash_state.filtered && sys_unshare(CLONE_THREAD) == 0;
+    if (crash_plan->page->dies)
+        crash_hold_program();
     if (!crash_state.filtered) {
         crash_state.helper.program_ppid = sys_getppid();
         sys_prctl(PR_GET_NAME, (unsigned long)crash_state.helper.thread_name);

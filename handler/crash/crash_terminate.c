@@ -19,10 +19,10 @@ void crash_put_dumpable_back(void)
         sys_prctl(PR_SET_DUMPABLE, 0);
 }
 
-// happens_again returns true if re-executing the instruction raises the signal again,
-// which is true of faults only. Under Valgrind registers may be older than the
-// instruction at which it raises a signal, and the same access may then be a good one.
-static bool happens_again(int signal, const siginfo_t *info)
+// crash_happens_again is true of faults only. Under Valgrind registers may be older
+// than the instruction at which it raises a signal, and the same access may then be a
+// good one.
+bool crash_happens_again(int signal, const siginfo_t *info)
 {
     bool fault =
         signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
@@ -77,7 +77,7 @@ void crash_die_on_return(int signal, const void *siginfo, void *context)
 {
     crash_state.dying = 1;
     restore_default(signal);
-    if (happens_again(signal, siginfo)) {
+    if (crash_happens_again(signal, siginfo)) {
         block_all(context);
         crash_bound_leave_to(crash_state.bound, signal);
         return;
