@@ -28,7 +28,8 @@ static void lift_limits(void)
     static const int used_up[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU };
     struct rlimit limit = { 0, 0 };
     for (size_t i = 0; i < sizeof(used_up) / sizeof(used_up[0]); i++) {
-        if (sys_limit(used_up[i], NULL, &limit) != 0)
+        if (sys_limit(used_up[i], NULL, &limit) != 0 ||
+            limit.rlim_cur == limit.rlim_max)
             continue;
         limit.rlim_cur = limit.rlim_max;
         sys_limit(used_up[i], &limit, NULL);
