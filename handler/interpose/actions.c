@@ -305,7 +305,7 @@ static void map_process(void)
         return;
     }
     crash_process = page;
-    *crash_process = getpid();
+    *crash_process = sys_getpid();
 }
 
 static void note_exit(void)
@@ -388,12 +388,20 @@ static void prepare_for(int signal, const struct crash_action *theirs)
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 // abort_unblocks returns true if libc's abort unblocks SIGABRT before it raises it:
-// glibc's does up to version 2.40. strtol has another name in glibc since 2.38, which
-// musl, where this library can be preloaded too, lacks.
+// glibc's does up to version 2.40. To have the loader find a function of libc that
+// reads numbers would take longer.
 static bool abort_unblocks(void)
 {
-    return gnu_get_libc_version != NULL &&
-           strverscmp(gnu_get_libc_version(), "2.41") < 0;
+    enum { MAJOR = 2, FIRST_THAT_DOES_NOT = 41 };
+    if (gnu_get_libc_version == NULL)
+        return false;
+    const char *at = gnu_get_libc_version();
+    unsigned minor = 0;
+    if (at[0] != '0' + MAJOR || at[1] != '.')
+        return false;
+    for (at += 2; *at >= '0' && *at <= '9'; at++)
+        minor = 10 * minor + (unsigned)(*at - '0');
+    return minor < FIRST_THAT_DOES_NOT;
 }
 
 // runs_in_memory_of_parent returns true in a child of vfork, for which libc still gives
@@ -422,8 +430,8 @@ bool actions_are_shared(void)
     if (crash_process == NULL)
         return runs_in_memory_of_parent();
     if (*crash_process == 0)
-        *crash_process = getpid();
-    return *crash_process != getpid();
+        *crash_process = sys_getpid();
+    return *crash_process != sys_getpid();
 }
 
 // is_relayed returns true if the kernel is to have our handler for a signal that is no

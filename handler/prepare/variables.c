@@ -130,14 +130,27 @@ static bool variable_is_ours(const struct plan_variable *variable)
 #define NAME_PRINT(name)                                                               \
     | VARIABLE_PRINT(#name[0], #name[sizeof(#name) - 2], sizeof(#name) - 1)
 
+// LETTER_PRINT is a bit for a letter, of which capitals have others than small ones.
+#define LETTER_PRINT(letter) UINT64_C(1) << (unsigned char)(letter) % 64
+#define FIRST_PRINT(name) | LETTER_PRINT(#name[0])
+#define LAST_PRINT(name) | LETTER_PRINT(#name[sizeof(#name) - 2])
+
+// may_be_wanted passes over most of a program's variables by their first letter.
+static bool may_be_wanted(const char *name)
+{
+    const uint64_t prints = LETTER_PRINT(ours[0]) PASSED_ON(FIRST_PRINT);
+    return (prints & (LETTER_PRINT(name[0]))) != 0;
+}
+
 static bool variable_is_wanted(const struct plan_variable *variable)
 {
     const uint64_t prints = 0 PASSED_ON(NAME_PRINT);
+    const uint64_t lasts = 0 PASSED_ON(LAST_PRINT);
     const size_t length = variable->name_length;
     if (variable_is_ours(variable))
         return true;
     // Most of a program's variables are passed over by this alone.
-    if (length == 0 ||
+    if (length == 0 || (lasts & (LETTER_PRINT(variable->name[length - 1]))) == 0 ||
         (prints &
          VARIABLE_PRINT(variable->name[0], variable->name[length - 1], length)) == 0)
         return false;
@@ -182,6 +195,8 @@ void variables_collect(struct variables *out, char *const *environment,
     out->initials = 0;
     for (; environment != NULL && *environment != NULL; environment++) {
         const char *equals = *environment;
+        if (!may_be_wanted(equals))
+            continue;
         while (*equals != 0 && *equals != '=')
             equals++;
         if (*equals == 0)
