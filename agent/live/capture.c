@@ -464,12 +464,15 @@ static pid_t living_thread(const struct capture *capture, pid_t pid)
 }
 
 // use_rights_of opens what the process names from now on with the rights of its thread.
-static void use_rights_of(pid_t tid)
+static void use_rights_of(const struct stop *stop, pid_t tid)
 {
     struct rights rights;
     if (own_user() != 0)
         return;
-    rights_read(tid, &rights);
+    if (tid == stop->pid && stop->status.size != 0)
+        rights_parse(&stop->status, &rights);
+    else
+        rights_read(tid, &rights);
     if (rights.user == 0 && permitted_all())
         rights_compare_capabilities(&rights);
     rights_apply(&rights);
@@ -542,8 +545,8 @@ static void read_with_care(struct capture *capture, pid_t pid)
 
 static void read_facts(struct capture *capture, pid_t pid, pid_t tid)
 {
-    if (capture->stop.uid_known)
-        facts_read_known(&capture->process, pid, tid, capture->stop.uid);
+    if (capture->stop.status.size != 0)
+        facts_read_known(&capture->process, pid, tid, &capture->stop.status);
     else
         facts_read_process(&capture->process, pid, tid);
     facts_read_host(&capture->host, capture->same_root ? getpid() : tid,
@@ -591,7 +594,7 @@ enum ch_status capture_take(struct capture *capture, pid_t pid)
     thread_names_begin(&capture->names, &capture->stop);
     capture->narrow = is_narrow(capture);
     pid_t tid = living_thread(capture, pid);
-    use_rights_of(tid);
+    use_rights_of(&capture->stop, tid);
     status = target_memory_init(&capture->memory, tid);
     if (status != CH_OK)
         return status;
@@ -682,7 +685,7 @@ enum ch_status capture_look(struct capture *capture, pid_t pid)
     capture->arch = unwind_arch_native();
     if (kill(pid, 0) != 0)
         return CH_ERR_IO;
-    use_rights_of(pid);
+    use_rights_of(&capture->stop, pid);
     enum ch_status status = target_memory_init(&capture->memory, pid);
     if (status != CH_OK)
         return status;

@@ -52,8 +52,9 @@ struct host_facts {
 // has not exited: an exited main thread no longer has cmdline, cwd and exe.
 void facts_read_process(struct process_facts *out, pid_t pid, pid_t tid);
 
-// facts_read_known is facts_read_process where it is known already whose process it is.
-void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid, uint32_t uid);
+// facts_read_known is facts_read_process where the text of its status is known already.
+void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid,
+                      const struct text *status);
 // facts_read_cpu_time reads how long a thread of process pid has run. False: it is
 // gone.
 bool facts_read_cpu_time(pid_t pid, pid_t tid, uint64_t *out_user_ms,
@@ -63,7 +64,7 @@ void facts_deinit_process(struct process_facts *facts);
 enum { FACTS_ANCESTORS = 5 };
 
 // facts_read_ancestors writes a process's parent, its parent and so on, up to one that
-// leads a session, and returns how many. Each takes 15 microseconds.
+// leads a session, and returns how many.
 size_t facts_read_ancestors(pid_t parent, pid_t out[static FACTS_ANCESTORS]);
 
 // facts_read_host reads what is known of the machine as thread tid sees it; our own is

@@ -295,18 +295,16 @@ static unsigned long status_count(const struct text *status, const char *name)
 
 // count_threads gives the kernel's count of the process's threads, which is cheaper
 // than listing them; 0: not known. The same file names another tracer of the process,
-// and the process's user.
+// and the rights of its first thread.
 static size_t count_threads(struct stop *stop)
 {
-    struct text status = { 0 };
-    if (read_process_file(stop->pid, "status", STATUS_LIMIT_BYTES, &status) != CH_OK)
-        text_clear(&status);
-    size_t running = status_count(&status, "\nThreads:");
-    pid_t tracer = (pid_t)status_count(&status, "\nTracerPid:");
+    struct text *status = &stop->status;
+    text_clear(status);
+    if (read_process_file(stop->pid, "status", STATUS_LIMIT_BYTES, status) != CH_OK)
+        text_clear(status);
+    size_t running = status_count(status, "\nThreads:");
+    pid_t tracer = (pid_t)status_count(status, "\nTracerPid:");
     stop->tracer = tracer != getpid() ? tracer : 0; // by now it may be us
-    stop->uid_known = status.size != 0;
-    stop->uid = (uint32_t)status_count(&status, "\nUid:");
-    text_deinit(&status);
     return running;
 }
 
@@ -485,6 +483,7 @@ void stop_await_termination(struct stop *stop, unsigned limit_ms)
 void stop_deinit(struct stop *stop)
 {
     free(stop->threads);
+    text_deinit(&stop->status);
     if (stop->tasks_fd != 0)
         close(stop->tasks_fd);
     *stop = (struct stop){ 0 };

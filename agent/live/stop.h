@@ -15,19 +15,19 @@
 
 #include "agent/live/stopped_thread.h"
 #include "base/status.h"
+#include "base/text.h"
 
 struct stop {
     pid_t pid;
     struct stopped_thread *threads;
     size_t count;
     size_t capacity;
-    int refused;  // errno of a PTRACE_SEIZE that was refused; 0: none
-    pid_t tracer; // the other process that traces pid; 0: none
-    uint32_t uid; // of the process, where uid_known
-    bool uid_known;
-    int tasks_fd; // /proc/PID/task; 0: not open
-    bool traced;  // we trace the threads before and after the stop too
-    bool seized;  // this process has seized threads before it became the agent
+    int refused;        // errno of a PTRACE_SEIZE that was refused; 0: none
+    pid_t tracer;       // the other process that traces pid; 0: none
+    struct text status; // of the process in /proc; empty: not known
+    int tasks_fd;       // /proc/PID/task; 0: not open
+    bool traced;        // we trace the threads before and after the stop too
+    bool seized;        // this process has seized threads before it became the agent
 };
 
 // stop_threads stops all threads of pid within budget_ms, except free_tid (0: none),

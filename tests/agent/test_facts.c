@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "agent/live/permitted.h"
 #include "support/folder.h"
 #include "support/test.h"
 
@@ -66,9 +67,60 @@ a_root_that_is_remembered_is_read_anew_once_it_says_something_else(void **state)
     assert_string_equal(names[2], "Other 1 docker");
 }
 
+// A family is the leader of a session, its child, and what a child of that one sees.
+struct family {
+    pid_t leader;
+    pid_t parent;
+    pid_t seen[FACTS_ANCESTORS];
+    size_t count;
+};
+
+// tell_family is the three processes. With_proc: as below a filter, which may kill for
+// other ways than /proc.
+static void tell_family(int to, bool with_proc)
+{
+    struct family family = { .leader = setsid() };
+    if (fork() != 0) {
+        (void)wait(NULL);
+        _exit(0);
+    }
+    family.parent = getpid();
+    if (fork() != 0) {
+        (void)wait(NULL);
+        _exit(0);
+    }
+    if (with_proc)
+        permitted_expect_filter();
+    family.count = facts_read_ancestors(getppid(), family.seen);
+    (void)!write(to, &family, sizeof(family));
+    _exit(0);
+}
+
+static void ancestors_are_the_same_with_proc_and_without(void **state)
+{
+    (void)state;
+    for (int with_proc = 0; with_proc < 2; with_proc++) {
+        struct family family = { 0 };
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        if (child == 0)
+            tell_family(ends[1], with_proc != 0);
+        (void)close(ends[1]);
+        ssize_t size = read(ends[0], &family, sizeof(family));
+        (void)close(ends[0]);
+        (void)waitpid(child, NULL, 0);
+        assert_int_equal(size, sizeof(family));
+        assert_int_equal(family.count, 2);
+        assert_int_equal(family.seen[0], family.parent);
+        assert_int_equal(family.seen[1], family.leader);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ancestors_are_the_same_with_proc_and_without),
         cmocka_unit_test_setup_teardown(
             a_root_that_is_remembered_is_read_anew_once_it_says_something_else,
             folder_setup, folder_teardown),
