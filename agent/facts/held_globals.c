@@ -21,6 +21,8 @@ struct globals {
     size_t block_count;
     uint64_t found[HELD_GLOBALS_BLOCKS];
     size_t found_count;
+    uint64_t searched[HELD_GLOBALS_FRAMES][2]; // code, from and up to an address
+    size_t searched_count;
 };
 
 static void globals_add_block(struct globals *g, uint64_t address)
@@ -200,6 +202,20 @@ static void globals_search_aarch64(struct globals *g, const uint8_t *code, size_
     }
 }
 
+// globals_leave_out cuts off what was searched already, but for the instructions at its
+// ends, which belong together.
+static void globals_leave_out(const struct globals *g, uint64_t *from, uint64_t *end)
+{
+    enum { TOGETHER_BYTES = 64 };
+    for (size_t i = 0; i < g->searched_count; i++) {
+        const uint64_t *known = g->searched[i];
+        if (*from >= known[0] && *from + TOGETHER_BYTES < known[1])
+            *from = known[1] - TOGETHER_BYTES;
+        if (*end <= known[1] && *end > known[0] + TOGETHER_BYTES)
+            *end = known[0] + TOGETHER_BYTES;
+    }
+}
+
 static void globals_search_around(struct globals *g, uint64_t pc, uint64_t before,
                                   uint64_t after)
 {
@@ -211,6 +227,13 @@ static void globals_search_around(struct globals *g, uint64_t pc, uint64_t befor
         return;
     uint64_t from = pc - mapping->start < before ? mapping->start : pc - before;
     uint64_t end = mapping->end - pc < after ? mapping->end : pc + after;
+    globals_leave_out(g, &from, &end);
+    if (from >= end)
+        return;
+    if (g->searched_count < HELD_GLOBALS_FRAMES) {
+        g->searched[g->searched_count][0] = from;
+        g->searched[g->searched_count++][1] = end;
+    }
     size_t size = memory_read_part(reader, from, code, (size_t)(end - from));
     if (is_below(g))
         globals_search(g, code, size, from);
