@@ -146,7 +146,7 @@ static void print_summary(struct record_capture *all)
 {
     static const struct waits none;
     struct text CH_CLEANUP(text_deinit) summary = { 0 };
-    struct crash_examination crash;
+    struct crash_examination crash = { 0 };
     struct capture *capture = &all->capture;
     crash_examine(capture, &none, &crash);
     crash_summary(&crash.facts, &summary);
@@ -525,7 +525,7 @@ static void serve_daemon(struct agent *agent, int *out_again)
 // populate_stack maps what a small crash takes of the stack.
 static void populate_stack(void)
 {
-    enum { STACK_BYTES = 96 << 10 };
+    enum { STACK_BYTES = 40 << 10 };
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     populate((void *)(here - STACK_BYTES), STACK_BYTES);
 }

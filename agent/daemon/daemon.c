@@ -57,7 +57,7 @@
 
 enum {
     PAGE_BYTES = 4096,
-    STACK_BYTES = 96 << 10, // what a small crash uses of the stack
+    STACK_BYTES = 40 << 10, // what a small crash uses of the stack
 };
 
 void warm_bytes(void *bytes, size_t size)

@@ -268,7 +268,7 @@ void target_memory_init_uncached(struct target_memory *memory, pid_t pid)
 
 enum ch_status target_memory_init(struct target_memory *memory, pid_t pid)
 {
-    enum { SMALL_CRASH_BYTES = 40 << 10 }; // what a small crash takes of the cache
+    enum { SMALL_CRASH_BYTES = 48 << 10 }; // what a small crash takes of the cache
     uint8_t *arena = warm_arena;
     warm_arena = NULL;
     if (arena == NULL) {

@@ -626,7 +626,7 @@ void crash_examine(struct capture *capture, const struct waits *waits,
 {
     const struct target_crash *crash = capture->crash;
     const siginfo_t *info = &crash->info;
-    *out = (struct crash_examination){ .waits = waits };
+    out->waits = waits;
     struct crash_facts *facts = &out->facts;
     raw_thread_name(capture, crash->tid, out->thread_name);
     read_stack_words(capture, out);

@@ -35,5 +35,6 @@ struct crash_examination {
 };
 
 // crash_examine examines the crash of capture, which must outlive out, as must waits.
+// Out is all zero, as large parts of it are never touched.
 void crash_examine(struct capture *capture, const struct waits *waits,
                    struct crash_examination *out);

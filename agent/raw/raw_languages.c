@@ -45,7 +45,7 @@ static void open_java(struct raw_languages *languages)
 
 void raw_languages_init(struct raw_languages *languages, struct capture *capture)
 {
-    *languages = (struct raw_languages){ .capture = capture };
+    languages->capture = capture;
     if (capture->narrow)
         return;
     open_python(languages);

@@ -45,7 +45,8 @@ struct raw_languages {
 };
 
 // raw_languages_init reads the interpreted frames of all threads of capture, which must
-// outlive it. What cannot be read becomes a problem of the capture.
+// outlive it, into languages, which is all zero. What cannot be read becomes a problem
+// of the capture.
 void raw_languages_init(struct raw_languages *languages, struct capture *capture);
 void raw_languages_deinit(struct raw_languages *languages);
 

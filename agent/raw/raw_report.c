@@ -759,58 +759,83 @@ static void hold_mappings(struct capture *capture)
         held_file_add_mapping(capture->held, &joined);
 }
 
+// A raw_work is on the heap, because a compiler that guards the stack touches each page
+// of a frame, and most of these are never used.
+struct raw_work {
+    struct crash_examination crash;
+    struct raw_threads threads;
+    struct waits waits;
+};
+
+static void examine(struct raw_work *work, struct capture *capture)
+{
+    struct crash_examination *crash = &work->crash;
+    (void)first_fault_find(capture, work->threads.space);
+    waits_read(capture, &work->waits);
+    trap_place_correct(capture);
+    if (capture->crash == NULL)
+        return;
+    crash_examine(capture, &work->waits, crash);
+    if (crash->facts.exception_type != NULL)
+        thrown_stack_find(capture, crash->exception.object, &crash->thrown);
+    fingerprint_init(&work->threads.fingerprint, crash->facts.signal,
+                     crash_kind_word(crash_kind(&crash->facts)));
+    if (capture->termination != NULL)
+        fingerprint_add_program(&work->threads.fingerprint, capture);
+}
+
+static void write_raw_members(struct raw_work *work, struct json_writer *w,
+                              struct capture *capture, const char *id)
+{
+    struct raw_threads *threads = &work->threads;
+    const struct crash_examination *crash = &work->crash;
+    write_raw_head(w, capture, crash, &work->waits, id, &threads->otel);
+    raw_threads_write(threads, w);
+    if (capture->crash != NULL && crash->heap.kind != CRASH_KIND_NONE) {
+        raw_sampled_heap_list_images(threads, &crash->heap.block.allocated);
+        raw_sampled_heap_list_images(threads, &crash->heap.block.freed);
+    }
+    raw_sampled_heap_write(threads, w);
+    if (capture->held != NULL) {
+        watch_copy(capture, capture->held);
+        hold_mappings(capture);
+    }
+    write_raw_images(w, capture, threads);
+    raw_memory_write(w, capture);
+    if (capture->crash != NULL)
+        write_fingerprint(w, threads);
+    flight_report_write(w, capture, threads->image_count);
+    surroundings_write(w, capture);
+    write_raw_problems(w, capture);
+}
+
 enum ch_status raw_report_write(struct capture *capture,
                                 const char id[static REPORT_ID_SIZE], int fd,
                                 struct text *out)
 {
     struct json_writer w;
-    struct raw_threads threads;
-    struct crash_examination crash;
-    struct waits waits;
     uint64_t begin = capture_clock_us();
-    enum ch_status status = raw_threads_init(&threads, capture);
-    if (status != CH_OK)
+    struct raw_work *work = calloc(1, sizeof(*work));
+    if (work == NULL)
+        return CH_ERR_NO_MEMORY;
+    enum ch_status status = raw_threads_init(&work->threads, capture);
+    if (status != CH_OK) {
+        free(work);
         return status;
-    (void)first_fault_find(capture, threads.space);
-    waits_read(capture, &waits);
-    trap_place_correct(capture);
-    if (capture->crash != NULL) {
-        crash_examine(capture, &waits, &crash);
-        if (crash.facts.exception_type != NULL)
-            thrown_stack_find(capture, crash.exception.object, &crash.thrown);
-        fingerprint_init(&threads.fingerprint, crash.facts.signal,
-                         crash_kind_word(crash_kind(&crash.facts)));
-        if (capture->termination != NULL)
-            fingerprint_add_program(&threads.fingerprint, capture);
     }
-
+    examine(work, capture);
     json_writer_init(&w, fd);
     json_write_object(&w);
-    write_raw_head(&w, capture, &crash, &waits, id, &threads.otel);
-    raw_threads_write(&threads, &w);
-    if (capture->crash != NULL && crash.heap.kind != CRASH_KIND_NONE) {
-        raw_sampled_heap_list_images(&threads, &crash.heap.block.allocated);
-        raw_sampled_heap_list_images(&threads, &crash.heap.block.freed);
-    }
-    raw_sampled_heap_write(&threads, &w);
-    if (capture->held != NULL) {
-        watch_copy(capture, capture->held);
-        hold_mappings(capture);
-    }
-    write_raw_images(&w, capture, &threads);
-    raw_memory_write(&w, capture);
-    if (capture->crash != NULL)
-        write_fingerprint(&w, &threads);
-    flight_report_write(&w, capture, threads.image_count);
-    surroundings_write(&w, capture);
-    write_raw_problems(&w, capture);
-    raw_report_note_times(capture, capture_clock_us() - begin, threads.capture_us);
+    write_raw_members(work, &w, capture, id);
+    raw_report_note_times(capture, capture_clock_us() - begin,
+                          work->threads.capture_us);
     write_raw_agent(&w, capture);
     json_write_end(&w, '}');
     status = json_writer_finish(&w);
     if (status == CH_OK && fd < 0)
         text_append(out, w.text.bytes, w.text.size);
     json_writer_deinit(&w);
-    raw_threads_deinit(&threads);
+    raw_threads_deinit(&work->threads);
+    free(work);
     return status;
 }

@@ -135,7 +135,7 @@ static size_t find_jitted_sections(void *context, const struct unwind_section **
 static void raw_jitted_init(struct raw_jitted *jitted, struct capture *capture,
                             struct unwind_space *space)
 {
-    *jitted = (struct raw_jitted){ .capture = capture };
+    jitted->capture = capture;
     if (!capture->narrow && !capture->reader.big_endian)
         unwind_space_set_sections(space, find_jitted_sections, jitted);
 }
@@ -302,7 +302,6 @@ static void write_place_name(void *context, struct json_writer *w,
 enum ch_status raw_threads_init(struct raw_threads *t, struct capture *capture)
 {
     const struct settings *settings = capture->settings;
-    memset(t, 0, offsetof(struct raw_threads, pointers));
     t->capture = capture;
     held_pointers_init(&t->pointers, capture);
     backtrace_limit_init(&t->backtrace, settings->limit, settings->top);
@@ -340,7 +339,6 @@ void raw_threads_deinit(struct raw_threads *t)
     free(t->images);
     free(t->image_number);
     otel_context_deinit(&t->otel);
-    memset(t, 0, offsetof(struct raw_threads, pointers));
 }
 
 static bool keep_frame(void *context, const struct unwind_frame *frame,

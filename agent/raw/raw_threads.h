@@ -65,6 +65,7 @@ struct raw_threads {
 };
 
 // raw_threads_init prepares to unwind the threads of capture, which must outlive it.
+// Threads is all zero, as large parts of it are never touched.
 CH_CHECKED enum ch_status raw_threads_init(struct raw_threads *threads,
                                            struct capture *capture);
 void raw_threads_deinit(struct raw_threads *threads);
