@@ -4,14 +4,14 @@
 # names.py CRASHHOOK [RUNS [ROOT]]: 1, 100, 10,000 and 1,000,000 random addresses of the code
 # of five real programs, as function, file and line with inlined calls, by crashhook without
 # a cache and with one, and by the other tools that are installed. Processor time, which other
-# work disturbs little, and peak memory: medians of RUNS runs, in turns. A tool that takes
-# longer than SECONDS is not measured with that many addresses or more.
+# work disturbs little, and peak memory: medians of RUNS runs, in turns. A tool that uses
+# more than SECONDS of it is not measured with that many addresses or more.
 #
 # The programs: Python (python3.11-minimal, python3.11-dbg), libstdc++ (libstdc++6-12-dbg),
-# parts of Ceph (librados2, librados2-dbg), a Rust program that is built here (rustc,
-# librust-regex-syntax-dev), Go's compiler, built here (golang-go), and LLVM, which has more
-# than 400 MB of DWARF (libllvm14, libllvm14-dbgsym). What is not installed is skipped. ROOT:
-# where the packages are, if they were only unpacked (dpkg -x PACKAGE ROOT).
+# parts of Ceph (librados2, librados2-dbg), Ceph's storage server, which has more than 400 MB
+# of DWARF (ceph-osd, ceph-osd-dbg), a Rust program that is built here (rustc,
+# librust-regex-syntax-dev), and Go's compiler, built here (golang-go). What is not installed
+# is skipped. ROOT: where the packages are, if they were only unpacked (dpkg -x PACKAGE ROOT).
 
 import glob
 import os
@@ -33,7 +33,7 @@ PACKAGED = {
     "C: Python": "/usr/bin/python3.11",
     "C++: libstdc++": "/usr/lib/*/debug/libstdc++.so.6.0.30",
     "C++: Ceph": "/usr/lib/*/ceph/libceph-common.so.2",
-    "C++: LLVM": "/usr/lib/*/libLLVM-14.so.1",
+    "C++: Ceph's storage server": "/usr/bin/ceph-osd",
 }
 RUST = """use std::io::BufRead;
 fn main() {
@@ -127,7 +127,7 @@ def gsym_tools(debug, folder):
         if not program:
             continue
         made = symbolize.measure([program, "--convert", debug, "--out-file", table], os.devnull)
-        if os.path.exists(table):
+        if made is not None and os.path.exists(table):
             print(f"llvm-gsymutil {version}: its table took {made[1]:.1f} s of processor time "
                   f"and {made[2]:.0f} MB")
             yield f"llvm-gsymutil {version}, table", [program, "--addresses-from-stdin"], \
@@ -169,9 +169,9 @@ def measure(tools, path, folder, runs):
             for tool, (command, form) in tools.items():
                 if tool in late or (turn > 0 and tool not in rows):
                     continue
-                used = symbolize.measure(["timeout", str(SECONDS), *command],
+                used = symbolize.measure(["prlimit", f"--cpu={SECONDS}", *command],
                                          write(folder, path, count, form))
-                if used[0] < SECONDS:
+                if used is not None:
                     rows.setdefault(tool, []).append(used[1:])
                 else:
                     late.add(tool)

@@ -37,12 +37,14 @@ def code_of(path):
 
 
 def measure(command, source):
-    """Seconds elapsed, seconds of processor time, peak MB."""
+    """Seconds elapsed, seconds of processor time, peak MB; None: it was killed."""
     with open(source, encoding="ascii") as given:
         start = time.perf_counter()
         child = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
-        _, _, used = os.wait4(child.pid, 0)
+        _, status, used = os.wait4(child.pid, 0)
+    if os.WIFSIGNALED(status):
+        return None
     return (time.perf_counter() - start, used.ru_utime + used.ru_stime,
             used.ru_maxrss / 1024)
 
