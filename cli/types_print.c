@@ -71,7 +71,10 @@ static void write_enum_values(struct json_writer *w, const struct type_table *ta
         json_write_key(w, "name");
         json_write_string(w, part->name);
         json_write_key(w, "value");
-        json_write_int(w, part->value);
+        if (type->encoding & TYPE_UNSIGNED && part->value < 0)
+            json_write_hex(w, (uint64_t)part->value);
+        else
+            json_write_int(w, part->value);
         json_write_end(w, '}');
     }
     json_write_end(w, ']');
@@ -255,7 +258,10 @@ void types_print_text(const struct type_table *table, uint32_t index, struct tex
         const struct type_part *part = &table->parts[type->first_part + i];
         text_append_string(out, "  ");
         append_word(part->name, out);
-        text_appendf(out, " = %" PRId64 "\n", part->value);
+        text_appendf(out,
+                     type->encoding & TYPE_UNSIGNED ? " = %" PRIu64 "\n"
+                                                    : " = %" PRId64 "\n",
+                     part->value);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "symbolizer/types/type_btf.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "formats/debug/btf.h"
@@ -29,6 +30,7 @@ struct type_btf {
     size_t end; // 0: it has all of them
     uint64_t pointer_size;
     enum ctf_order order; // of the dimensions of arrays
+    bool marks_signs;     // of enums
     const char *unit;     // of types where units differ; NULL: irrelevant
 };
 
@@ -72,6 +74,16 @@ static enum ch_status btf_add_place(struct type_btf *types, const struct type *t
     return status;
 }
 
+// btf_shows_signs says whether a type shows that enums are marked as signed where they
+// are. gcc before 13 marks none, and each char as a character. pahole, whose BTF is in
+// files that such a gcc compiled, does the opposite.
+static bool btf_shows_signs(const struct btf_type *type)
+{
+    if (type->kind == BTF_INTEGER)
+        return strcmp(type->name, "char") == 0 && !(type->encoding & BTF_CHARACTER);
+    return type->kind == BTF_ENUM_64 || (type->kind == BTF_ENUM && type->flag);
+}
+
 // btf_reserve gives all types their places, because they refer to each other in any
 // order.
 static enum ch_status btf_reserve(struct type_btf *types, struct btf btf)
@@ -80,6 +92,7 @@ static enum ch_status btf_reserve(struct type_btf *types, struct btf btf)
     struct btf_type type;
     enum ch_status status;
     while ((status = btf_next_type(&btf, &type)) == CH_OK) {
+        types->marks_signs |= btf_shows_signs(&type);
         status = btf_add_place(types, &empty, btf_is_type(type.kind), type.reference);
         if (status != CH_OK)
             return status;
@@ -122,6 +135,8 @@ static enum ch_status btf_add_parts(struct type_btf *types, const struct btf *bt
     struct btf_part part;
     enum ch_status status;
     bool is_enum = type->kind == TYPE_ENUM;
+    if (source->kind == BTF_ENUM_64 && !source->flag)
+        type->encoding = TYPE_UNSIGNED;
     type->first_part = types->table->part_count;
     while ((status = btf_next_part(btf, source, &part)) == CH_OK) {
         if (source->is_big && part.type == 0 && part.name[0] == 0)
@@ -133,9 +148,9 @@ static enum ch_status btf_add_parts(struct type_btf *types, const struct btf *bt
         struct type_part added = { .name = part.name,
                                    .offset_bits = part.offset_bits,
                                    .value = part.value };
-        // gcc before 13 marks no enum as signed, and most values of 2^31 and more are
-        // negative. Those that write their arrays in reverse are older than 14.
-        if (source->kind == BTF_ENUM && !source->flag &&
+        // Without marks, most values of 2^31 and more are negative. Compilers that
+        // write arrays in reverse are older than gcc 14.
+        if (source->kind == BTF_ENUM && !types->marks_signs &&
             types->order == CTF_ORDER_REVERSED)
             added.value = (int32_t)(uint32_t)part.value;
         if (!is_enum)

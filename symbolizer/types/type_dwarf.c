@@ -211,6 +211,20 @@ static bool read_number(Dwarf_Die *die, unsigned name, uint64_t *out)
     return true;
 }
 
+// read_constant stores a constant that may be negative. Compilers write such as sdata
+// alone, and mean data forms to be extended by zeros.
+static bool read_constant(Dwarf_Attribute *attribute, Dwarf_Sword *out)
+{
+    Dwarf_Word value;
+    if (dwarf_whatform(attribute) == DW_FORM_sdata ||
+        dwarf_whatform(attribute) == DW_FORM_implicit_const)
+        return dwarf_formsdata(attribute, out) == 0;
+    if (dwarf_formudata(attribute, &value) != 0)
+        return false;
+    *out = (Dwarf_Sword)value;
+    return true;
+}
+
 // has_unreadable_name says whether the entry's name is where it cannot be read.
 static bool has_unreadable_name(Dwarf_Die *die)
 {
@@ -325,15 +339,18 @@ static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die 
     return status == CH_OK ? type_table_add_part(types->table, &part) : status;
 }
 
-static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die)
+static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die,
+                                     struct type *type)
 {
     struct type_part part = { .name = type_dwarf_name_of(die) };
     Dwarf_Attribute attribute;
     Dwarf_Sword value;
     if (has_unreadable_name(die) ||
         dwarf_attr(die, DW_AT_const_value, &attribute) == NULL ||
-        dwarf_formsdata(&attribute, &value) != 0)
+        !read_constant(&attribute, &value))
         return CH_OK; // values of that name are shown as numbers
+    if (value < 0 && dwarf_whatform(&attribute) != DW_FORM_sdata)
+        type->encoding = TYPE_UNSIGNED;
     part.value = value;
     return type_table_add_part(types->table, &part);
 }
@@ -358,7 +375,7 @@ static enum ch_status add_child(struct type_dwarf *types, struct type *type,
             return CH_OK; // a static member of C++
         return type_dwarf_add_member(types, child, type, how);
     case DW_TAG_enumerator:
-        return add_enumerator(types, child);
+        return add_enumerator(types, child, type);
     case DW_TAG_formal_parameter:
         return type_dwarf_add_argument(types, child, how);
     case DW_TAG_unspecified_parameters:
@@ -379,7 +396,7 @@ static enum ch_status add_template_argument(struct type_dwarf *types, Dwarf_Die 
     switch (dwarf_tag(die)) {
     case DW_TAG_template_value_parameter:
         if (dwarf_attr(die, DW_AT_const_value, &attribute) != NULL &&
-            dwarf_formsdata(&attribute, &value) == 0)
+            read_constant(&attribute, &value))
             part.value = value;
         return type_table_add_part(types->table, &part);
     case DW_TAG_template_type_parameter: {
@@ -420,7 +437,7 @@ static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
     Dwarf_Attribute attribute;
     Dwarf_Sword value = 0;
     bool chosen = dwarf_attr(variant, DW_AT_discr_value, &attribute) != NULL &&
-                  dwarf_formsdata(&attribute, &value) == 0;
+                  read_constant(&attribute, &value);
     int more = dwarf_child(variant, &child);
     while (more == 0 && dwarf_tag(&child) != DW_TAG_member)
         more = die_walk_next(&child);
@@ -494,13 +511,10 @@ static bool element_count_of(Dwarf_Die *subrange, uint32_t *out)
     }
     if (dwarf_attr_integrate(subrange, DW_AT_upper_bound, &attribute) == NULL)
         return !dwarf_hasattr(subrange, DW_AT_count);
-    if (dwarf_formsdata(&attribute, &upper) != 0)
+    if (!read_constant(&attribute, &upper))
         return false;
-    if (dwarf_whatform(&attribute) != DW_FORM_sdata &&
-        dwarf_whatform(&attribute) != DW_FORM_implicit_const)
-        (void)dwarf_formudata(&attribute, (Dwarf_Word *)&upper);
     if (dwarf_attr_integrate(subrange, DW_AT_lower_bound, &attribute) != NULL) {
-        if (dwarf_formsdata(&attribute, &lower) != 0)
+        if (!read_constant(&attribute, &lower))
             return false;
     } else {
         Dwarf_Die unit;

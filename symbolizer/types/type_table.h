@@ -49,6 +49,7 @@ enum type_encoding {
     TYPE_CHARACTER = 2,
     TYPE_BOOLEAN = 4,
     TYPE_COMPLEX = 8,
+    TYPE_UNSIGNED = 16, // of an enum: values below 0 are 2^63 and more
 };
 
 struct type {
@@ -63,7 +64,7 @@ struct type {
     uint32_t first_part; // index of its members, enumerators or arguments
     uint32_t part_count;
     uint32_t argument_count; // template arguments: the parts after its part_count
-    uint8_t encoding;        // enum type_encoding, of integers and floats
+    uint8_t encoding;        // enum type_encoding, of integers, floats and enums
     uint8_t offset_bits;     // of a slice: within its integer
     uint16_t bits;           // of a slice
     bool variadic;           // of a function

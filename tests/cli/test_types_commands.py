@@ -28,6 +28,16 @@ pair_p pointer;
 int function(struct big *b, int n) { return b->p.first + n; }
 int main(void) { return function(&global, 1); }
 """
+ENUMS = """
+enum low { BELOW = -1, ABOVE = 5 } low;
+enum wide { BYTE = 0x80, LAST = 0xff, SHORT = 0x8000, TOP = 0xf0000000u } wide;
+enum huge { MOST = 0xffffffff00000000ull, LEAST = 1 } huge;
+enum far { UNDER = -5000000000ll, OVER = 7 } far;
+int main(int count, char **words) { return words[count] != 0; }
+"""
+ENUM_VALUES = {"BELOW": -1, "ABOVE": 5, "BYTE": 0x80, "LAST": 0xff, "SHORT": 0x8000,
+               "TOP": 0xf0000000, "MOST": "0xffffffff00000000", "LEAST": 1,
+               "UNDER": -5000000000, "OVER": 7}
 KERNEL = "/sys/kernel/btf/vmlinux"
 
 
@@ -262,6 +272,26 @@ class Types(unittest.TestCase):
         for spelling in ("colour", "int [", "int [x]", "colour *", "int ]", "int (int)",
                          "int (*", "*", "colour const"):
             self.assertEqual(types("dump", self.btf, spelling).returncode, 1, spelling)
+
+    def test_enumerators_have_the_signs_of_their_enums(self):
+        path = self.compile("enums", ENUMS, "-g")
+        files = {"dwarf": [path]}
+        if shutil.which("clang"):
+            clang = path + ".clang"
+            subprocess.run(["clang", "-g", "-w", "-x", "c", "-", "-o", clang], input=ENUMS,
+                           text=True, check=True)
+            files["dwarf"].append(clang)
+        if shutil.which("pahole"):
+            encoded = shutil.copy(path, path + ".btf")
+            subprocess.run(["pahole", "-J", encoded], check=True)
+            files["btf"] = [encoded]
+        for source, path in ((source, path) for source, paths in files.items() for path in paths):
+            shown = json.loads(types("dump", "--json", "--source", source, path).stdout)
+            self.assertEqual({value["name"]: value["value"] for entry in shown["types"]
+                              if entry["kind"] == "enum" for value in entry["values"]},
+                             ENUM_VALUES, path)
+            text = types("dump", "--source", source, path, "enum huge").stdout
+            self.assertIn("MOST = 18446744069414584320\n", text)
 
     def test_equal_files_have_no_differences(self):
         for path in (self.btf, self.ctf, self.dwarf):
