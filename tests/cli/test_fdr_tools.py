@@ -464,9 +464,10 @@ class NamesTravelWithTheTrace(unittest.TestCase):
                                      scene.file(identity)).stdout, folded)
 
 
+# The basic mode writes the last records of a thread when it ends, so main makes no calls.
 PROGRAM = """
 #include <pthread.h>
-#include <stdio.h>
+#include <stdlib.h>
 int __xray_log_select_mode(const char *);
 int __xray_log_init_mode(const char *, const char *);
 int __xray_patch(void);
@@ -474,20 +475,26 @@ int __xray_log_finalize(void);
 int __xray_log_flushLog(void);
 #define IN __attribute__((xray_always_instrument, noinline))
 volatile long s;
+int seed;
 IN void leaf(int n) { for (int i = 0; i < n; i++) s += i; }
 IN void middle(int n) { leaf(n); leaf(n / 2); s++; }
 IN void tail(int n) { s++; return middle(n); }
 IN void again(int n) { if (n) { again(n - 1); s++; } leaf(3); s++; }
-IN void *work(void *a) { for (int i = 0; i < 40; i++) { tail(i); again(i % 7); } s++; return a; }
+IN void *work(void *a)
+{
+    for (int i = 0; i < 40 + seed; i++) { tail(i); again(i % (7 + seed)); }
+    s++;
+    return a;
+}
 __attribute__((xray_never_instrument)) int main(int c, char **v)
 {
-    pthread_t t[2];
+    pthread_t t[5];
+    seed = atoi(v[2]);
     __xray_log_select_mode(v[1]);
     __xray_log_init_mode(v[1], "func_duration_threshold_us=0:buffer_max=100");
     __xray_patch();
-    for (int i = 0; i < 2; i++) pthread_create(t + i, 0, work, 0);
-    work(0);
-    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+    for (int i = 0; i < 3 + seed % 3; i++) pthread_create(t + i, 0, work, 0);
+    for (int i = 0; i < 3 + seed % 3; i++) pthread_join(t[i], 0);
     __xray_log_finalize();
     __xray_log_flushLog();
     return c == 0;
@@ -502,6 +509,7 @@ def compilers():
 
 @unittest.skipUnless(LLVM and compilers(), "llvm-xray or clang is not installed")
 class TheNumbersAreLlvmXrays(unittest.TestCase):
+    """One trace of each compiler and mode, or seven with CRASHHOOK_FULL=1."""
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="crashhook-test.")
@@ -515,9 +523,10 @@ class TheNumbersAreLlvmXrays(unittest.TestCase):
                                     "-pthread"], check=False, stderr=subprocess.DEVNULL)
             if built.returncode != 0:
                 continue  # a compiler without XRay's runtime
-            for mode in ("xray-fdr", "xray-basic"):
-                base = os.path.join(cls.folder.name, f"{os.path.basename(compiler)}-{mode}.")
-                subprocess.run([program, mode], check=True, stderr=subprocess.DEVNULL,
+            for mode, seed in itertools.product(("xray-fdr", "xray-basic"),
+                                                range(7 if FULL else 1)):
+                base = f"{program}-{mode}-{seed}."
+                subprocess.run([program, mode, str(seed)], check=True, stderr=subprocess.DEVNULL,
                                env={"XRAY_OPTIONS":
                                     f"patch_premain=false xray_logfile_base={base}"})
                 cls.traces += [(program, path) for path in glob.glob(base + "*")]
@@ -562,7 +571,7 @@ class TheNumbersAreLlvmXrays(unittest.TestCase):
                 self.assertEqual(shown, expected, (tool, trace))
                 compared += 1
         self.assertGreaterEqual(compared, 2)
-        print(f"{compared} traces compared")
+        print(f"{compared} comparisons of {len(self.traces)} traces")
 
     def test_stack(self):
         for tool in LLVM:
@@ -667,10 +676,10 @@ class SharedObjects(InFolder):
         if not library:
             self.skipTest("no clang that knows -fxray-shared")
         program = self.compile(compiler, "program", "int in_library(int);" + PROGRAM.replace(
-            "work(0);", "in_library(1); work(0);"), "-pthread", "-L" + self.folder.name,
-            "-Wl,-x,-rpath," + self.folder.name, "-x", "none", library)
+            "__xray_patch();", "__xray_patch(); in_library(1);"), "-pthread",
+            "-L" + self.folder.name, "-Wl,-x,-rpath," + self.folder.name, "-x", "none", library)
         base = os.path.join(self.folder.name, "shared.")
-        subprocess.run([program, "xray-fdr"], check=True, stderr=subprocess.DEVNULL,
+        subprocess.run([program, "xray-fdr", "0"], check=True, stderr=subprocess.DEVNULL,
                        env={"XRAY_OPTIONS": f"patch_premain=false xray_logfile_base={base}"})
         shown = fdr_json("account", glob.glob(base + "*")[0], "--functions", program,
                          "--functions", "1=" + library)["functions"]
