@@ -198,14 +198,21 @@ bool confine_become(const struct rights *rights)
                      : setuid(0) != 0;
 }
 
-bool confine_become_nobody(void)
+static uid_t nobody_user; // 0: not looked up yet
+static gid_t nobody_group;
+
+void confine_find_nobody(void)
 {
-    struct rights nobody = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
     const struct passwd *found = getpwnam("crashhook");
     bool ours = found != NULL && found->pw_uid != 0 && found->pw_gid != 0;
-    if (ours) {
-        nobody.user = found->pw_uid;
-        nobody.group = found->pw_gid;
-    }
+    nobody_user = ours ? found->pw_uid : RIGHTS_NOBODY;
+    nobody_group = ours ? found->pw_gid : RIGHTS_NOBODY;
+}
+
+bool confine_become_nobody(void)
+{
+    if (nobody_user == 0)
+        confine_find_nobody();
+    const struct rights nobody = { .user = nobody_user, .group = nobody_group };
     return confine_become(&nobody);
 }

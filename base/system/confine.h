@@ -37,3 +37,6 @@ bool confine_become(const struct rights *rights);
 // `crashhook` if there is one (the package creates it), else nobody, which several
 // services may share.
 bool confine_become_nobody(void);
+
+// confine_find_nobody looks that user up, for children that become it later.
+void confine_find_nobody(void);

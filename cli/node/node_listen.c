@@ -30,6 +30,7 @@
 
 #include "agent/live/facts.h"
 #include "base/clock.h"
+#include "base/system/confine.h"
 #include "base/system/file.h"
 #include "cli/node/node.h"
 
@@ -330,8 +331,10 @@ int node_listen(struct node *node, const char *path)
     (void)fcntl(acceptor.listens, F_SETFD, FD_CLOEXEC);
     (void)fcntl(acceptor.listens, F_SETFL, O_NONBLOCK);
     (void)sigaction(SIGCHLD, &action, NULL);
-    // Workers are copies of us, so they find what is read once.
+    // Workers are copies of us, so they find what is read once. To look up a user may
+    // load libraries, which takes a third of the time that a small process is held.
     facts_remember_root(getpid());
+    confine_find_nobody();
     node_tell_systemd("READY=1");
     for (;;) {
         struct pollfd ready = { .fd = acceptor.listens, .events = POLLIN };

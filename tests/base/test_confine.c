@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -137,6 +138,18 @@ static int become_nobody(void)
                : 2;
 }
 
+// find_nobody_ahead has the user looked up where its files are, and becomes it where
+// nothing can be opened. It is the user that is found otherwise.
+static int find_nobody_ahead(void)
+{
+    const struct passwd *found = getpwnam("crashhook");
+    const uid_t expected = found != NULL ? found->pw_uid : RIGHTS_NOBODY;
+    const struct rlimit none = { 0, 0 };
+    confine_find_nobody();
+    int result = setrlimit(RLIMIT_NOFILE, &none) == 0 ? become_nobody() : 3;
+    return result == 0 && getuid() != expected ? 4 : result;
+}
+
 static int become_root_without_capabilities(void)
 {
     const struct rights none = { .user = 0 };
@@ -152,6 +165,7 @@ static void nobody_cannot_become_root_again(void **state)
     if (geteuid() != 0)
         skip();
     assert_int_equal(in_child(become_nobody), 0);
+    assert_int_equal(in_child(find_nobody_ahead), 0);
     assert_int_equal(in_child(become_root_without_capabilities), 0);
 }
 
