@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,8 @@ static void release_process(int fd)
         return;
     (void)dup2(null, fd);
     (void)close(null);
+    // The process may need this very processor to end.
+    (void)sched_yield();
 }
 
 // The deadline of a hold, in the child: two descriptors, so that a signal's handler can
