@@ -67,6 +67,11 @@ class Programs:
     def lives(cls):
         return cls.compile("lives", "gcc", *HOOKS, *LIVES, *SHARED, *HANDLER)
 
+    @classmethod
+    def errno(cls):
+        return cls.compile("errno", "gcc", *HOOKS,
+                           os.path.join(PROGRAMS, "flight", "flight_errno.c"), *SHARED)
+
 
 def setUpModule():
     Programs.folder = tempfile.mkdtemp(prefix="crashhook-test.")
@@ -87,6 +92,14 @@ def crashed(report):
 def functions(thread, action="enter"):
     return [event.get("function") for event in thread["events"]
             if event["action"].startswith(action)]
+
+
+class Unharmed(unittest.TestCase):
+    def test_an_instrumented_function_keeps_errno(self):
+        for memory in ([], ["none"]):
+            with self.subTest(memory=memory), Scene() as scene:
+                ended = scene.run([Programs.errno(), *memory], CRASHHOOK_FLIGHT="64K")
+                self.assertEqual((ended.status, ended.stdout), (0, "0 changes\n"), ended.stderr)
 
 
 class Flight(unittest.TestCase):
