@@ -4,8 +4,9 @@
 // the process for each system call that nothing here makes, and then does WHAT: starts
 // threads, ends one that was there, forks, handles SIGTERM, executes
 // another program, also one that ignores SIGABRT and with a constant text as
-// LD_PRELOAD, exits. With `none` as HOW it sets no filter, and can do `vforks`, too: a
-// child that has the default action for SIGABRT, which is ignored here.
+// LD_PRELOAD, exits. With `threads` as HOW two threads set a filter each for all
+// threads at once. With `none` it sets no filter, and can do `vforks`, too: a child
+// that has the default action for SIGABRT, which is ignored here.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -47,6 +48,21 @@ static void filter(const char *how)
                                 SECCOMP_FILTER_FLAG_TSYNC, &program);
     if (result != 0)
         _exit(77);
+}
+
+static void *filter_all(void *how)
+{
+    filter(how);
+    return NULL;
+}
+
+static void filter_twice(void)
+{
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, filter_all, "syscall");
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
 }
 
 static void *read_byte(void *pipe)
@@ -100,7 +116,10 @@ int main(int count, char **words)
         signal(SIGABRT, SIG_IGN);
     if (strcmp(what, "ignores") == 0)
         putenv((char *)(uintptr_t) "LD_PRELOAD=");
-    filter(words[1]);
+    if (strcmp(words[1], "threads") == 0)
+        filter_twice();
+    else
+        filter(words[1]);
     if (strcmp(what, "vforks") == 0)
         vfork_and_abort();
     if (strcmp(what, "threads") == 0)
