@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many sessions of each release ended without a crash, where starts are counted.
+#include <math.h>
 #include <string.h>
 
+#include "collector/database/timestamp.h"
 #include "collector/entry/release_order.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
@@ -14,7 +16,10 @@ enum {
     HOSTS_SHOWN = 5,
     RELEASES_SHOWN = 8,
     PER_MILLE = 1000,
-    MILLION = 1000000
+    MILLION = 1000000,
+    BAR = 9, // width of a day in the chart
+    GAP = 3,
+    HEIGHT = 100
 };
 
 // summed is a release on all of its hosts, or a host's part of the chosen release.
@@ -146,6 +151,94 @@ static void write_start_hosts(struct text *out, const struct start_totals *total
     html_write(out, "</ul>");
 }
 
+// start_days is the sums of the last days, the last one first.
+struct start_days {
+    struct store_start_row list[STORE_START_DAYS];
+    size_t count;
+};
+
+static void take_start_day(void *context, const struct store_start_row *row)
+{
+    struct start_days *days = context;
+    if (days->count < STORE_START_DAYS)
+        days->list[days->count++] = *row;
+}
+
+// share is the part of sessions that crashed, with its 95 % interval (Wilson's).
+struct share {
+    double low;
+    double part;
+    double high;
+};
+
+static struct share share_of(const struct store_start_row *row)
+{
+    const double z = 1.96;
+    double n = (double)row->starts;
+    double part = (double)row->crashes < n ? (double)row->crashes / n : 1;
+    double middle = part + z * z / (2 * n);
+    double half = z * sqrt(part * (1 - part) / n + z * z / (4 * n * n));
+    double whole = 1 + z * z / n;
+    return (struct share){ (middle - half) / whole, part, (middle + half) / whole };
+}
+
+static void write_start_day(struct text *out, const struct store_start_row *row,
+                            int64_t today, double most)
+{
+    char day[TIMESTAMP_SIZE];
+    char words[120];
+    struct share share = share_of(row);
+    double scale = HEIGHT / most;
+    int x = (int)(STORE_START_DAYS - 1 - (today - row->day)) * (BAR + GAP);
+    int bar = (int)(share.part * scale);
+    int low = (int)(share.low * scale);
+    int high = (int)(share.high * scale);
+    timestamp_write(row->day * TIMESTAMP_DAY_MS, day);
+    day[sizeof("2026-11-27") - 1] = 0;
+    snprintf(words, sizeof(words),
+             "%s: %.2f %% without a crash (%.2f to %.2f %%), %lld sessions", day,
+             100 * (1 - share.part), 100 * (1 - share.high), 100 * (1 - share.low),
+             (long long)row->starts);
+    html_write(out,
+               "<g><title>%s</title><rect class=some x=\"%d\" y=\"%d\" width=\"%d\""
+               " height=\"%d\"/><rect class=range x=\"%d\" y=\"%d\" width=\"%d\""
+               " height=\"%d\"/></g>",
+               words, x, HEIGHT - bar, BAR, bar, x + BAR / 3, HEIGHT - high, BAR / 3,
+               high - low);
+}
+
+// write_start_days draws the distance from 100 % of each day, with its interval: a day
+// with few sessions says little.
+static enum ch_status write_start_days(struct text *out, struct store *store,
+                                       const char *project, const char *release)
+{
+    struct start_days days = { .count = 0 };
+    int64_t today = timestamp_now() / TIMESTAMP_DAY_MS;
+    double most = 0;
+    char words[80];
+    enum ch_status status =
+        store_list_start_days(store, project, release, take_start_day, &days);
+    for (size_t i = 0; i < days.count; i++)
+        most = fmax(most, share_of(&days.list[i]).high);
+    if (days.count == 0)
+        return status;
+    html_write(out,
+               "<h3>By day%s%.*s</h3><svg class=\"trend large\" viewBox=\"0 0 %d %d\""
+               " preserveAspectRatio=none role=img aria-label=\"Sessions that crashed,"
+               " by day\">",
+               release[0] != 0 ? ", " : "", PAGE_SHORT, release,
+               STORE_START_DAYS * (BAR + GAP) - GAP, HEIGHT);
+    for (size_t i = 0; i < days.count; i++)
+        write_start_day(out, &days.list[i], today, most);
+    snprintf(words, sizeof(words), "%.2f %% at the top, lines are 95 %% intervals",
+             100 * (1 - most));
+    html_write(out,
+               "</svg><p class=\"axis\"><span>%d days ago</span><span>%s</span>"
+               "<span>today</span></p>",
+               STORE_START_DAYS - 1, words);
+    return status;
+}
+
 enum ch_status page_starts_write(struct text *out, struct store *store,
                                  const char *project, const char *release)
 {
@@ -173,6 +266,8 @@ enum ch_status page_starts_write(struct text *out, struct store *store,
     }
     if (shown != 0) {
         html_write(out, "</ul>");
+        enum ch_status drawn = write_start_days(out, store, project, release);
+        status = status == CH_OK ? drawn : status;
         write_start_hosts(out, &totals);
         html_write(out, "</section>\n");
     }

@@ -67,6 +67,7 @@ static void list_start(void *context, const struct sql_row *row)
     const struct start_listing *listing = context;
     const struct store_start_row out = { .release = sql_column_text(row, "release"),
                                          .host = sql_column_text(row, "hostname"),
+                                         .day = sql_column_number(row, "day"),
                                          .starts = sql_column_number(row, "begun"),
                                          .ends = sql_column_number(row, "ended"),
                                          .crashes = sql_column_number(row, "crashed") };
@@ -102,6 +103,14 @@ enum ch_status store_list_release_starts(struct store *store, const char *projec
 {
     struct start_listing listing = { visit, context };
     return run_listing(store, STORE_LIST_RELEASE_STARTS, project, NULL, &listing);
+}
+
+enum ch_status store_list_start_days(struct store *store, const char *project,
+                                     const char *release, store_start_fn *visit,
+                                     void *context)
+{
+    struct start_listing listing = { visit, context };
+    return run_listing(store, STORE_LIST_START_DAYS, project, release, &listing);
 }
 
 static enum ch_status forget_starts(struct sql *sql, void *context)

@@ -18,10 +18,11 @@ struct store_start_batch {
     int64_t ends;
 };
 
-// store_start_row is the sum of a release on a host.
+// store_start_row is the sum of a release on a host, or of a day.
 struct store_start_row {
     const char *release;
     const char *host;
+    int64_t day; // since 1970, where the sum is of one
     int64_t starts;
     int64_t ends;
     int64_t crashes;
@@ -48,6 +49,12 @@ CH_CHECKED enum ch_status store_list_release_starts(struct store *store,
                                                     const char *project,
                                                     store_start_fn *visit,
                                                     void *context);
+
+// store_list_start_days visits the sums of the days of a release; empty: of all.
+CH_CHECKED enum ch_status store_list_start_days(struct store *store,
+                                                const char *project,
+                                                const char *release,
+                                                store_start_fn *visit, void *context);
 
 // store_forget_starts takes a step of removing what no sum has any more; out_more is
 // true if that may not have been all.

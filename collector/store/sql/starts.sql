@@ -59,19 +59,28 @@ RETURNING day
         AND (?1 = '' OR s.project = ?1))
 
 -- name: STORE_LIST_STARTS
-SELECT h.release, h.hostname, h.begun, h.ended, {CRASHES_OF_HOST} AS crashed
+SELECT h.release, h.hostname, 0 AS day, h.begun, h.ended, {CRASHES_OF_HOST} AS crashed
 FROM start_hosts h
 WHERE h.project = ?1
 ORDER BY h.begun DESC, h.release, h.hostname LIMIT ?3
 
 -- name: STORE_LIST_STARTS_OF
-SELECT h.release, h.hostname, h.begun, h.ended, {CRASHES_OF_HOST} AS crashed
+SELECT h.release, h.hostname, 0 AS day, h.begun, h.ended, {CRASHES_OF_HOST} AS crashed
 FROM start_hosts h
 WHERE h.project = ?1 AND h.release = ?4
 ORDER BY h.begun DESC, h.hostname LIMIT ?3
 
+-- name: STORE_LIST_START_DAYS
+SELECT '' AS release, '' AS hostname, day, CAST(sum(begun) AS bigint) AS begun,
+    CAST(sum(ended) AS bigint) AS ended, CAST(sum(crashed) AS bigint) AS crashed
+FROM start_sums
+WHERE project = ?1 AND day > ?2 AND (?4 = '' OR release = ?4)
+GROUP BY day
+HAVING sum(begun) > 0
+ORDER BY day DESC LIMIT ?3
+
 -- name: STORE_LIST_RELEASE_STARTS
-SELECT release, '' AS hostname, CAST(sum(begun) AS bigint) AS begun,
+SELECT release, '' AS hostname, 0 AS day, CAST(sum(begun) AS bigint) AS begun,
     CAST(sum(ended) AS bigint) AS ended, CAST(sum(crashed) AS bigint) AS crashed
 FROM start_sums
 WHERE project = ?1 AND day >= ?2

@@ -1018,7 +1018,7 @@ WHERE rowid IN ( SELECT rowid FROM start_sums WHERE day < ?1 ORDER BY day LIMIT 
 RETURNING day
 
 -- STORE_LIST_STARTS
-SELECT h.release, h.hostname, h.begun, h.ended, (SELECT count(*) FROM sessions s
+SELECT h.release, h.hostname, 0 AS day, h.begun, h.ended, (SELECT count(*) FROM sessions s
     WHERE s.release = h.release AND s.hostname = h.hostname AND s.day >= ?2
     AND (?1 = '' OR s.project = ?1)) AS crashed
 FROM start_hosts h
@@ -1026,15 +1026,24 @@ WHERE h.project = ?1
 ORDER BY h.begun DESC, h.release, h.hostname LIMIT ?3
 
 -- STORE_LIST_STARTS_OF
-SELECT h.release, h.hostname, h.begun, h.ended, (SELECT count(*) FROM sessions s
+SELECT h.release, h.hostname, 0 AS day, h.begun, h.ended, (SELECT count(*) FROM sessions s
     WHERE s.release = h.release AND s.hostname = h.hostname AND s.day >= ?2
     AND (?1 = '' OR s.project = ?1)) AS crashed
 FROM start_hosts h
 WHERE h.project = ?1 AND h.release = ?4
 ORDER BY h.begun DESC, h.hostname LIMIT ?3
 
+-- STORE_LIST_START_DAYS
+SELECT '' AS release, '' AS hostname, day, CAST(sum(begun) AS bigint) AS begun,
+CAST(sum(ended) AS bigint) AS ended, CAST(sum(crashed) AS bigint) AS crashed
+FROM start_sums
+WHERE project = ?1 AND day > ?2 AND (?4 = '' OR release = ?4)
+GROUP BY day
+HAVING sum(begun) > 0
+ORDER BY day DESC LIMIT ?3
+
 -- STORE_LIST_RELEASE_STARTS
-SELECT release, '' AS hostname, CAST(sum(begun) AS bigint) AS begun,
+SELECT release, '' AS hostname, 0 AS day, CAST(sum(begun) AS bigint) AS begun,
 CAST(sum(ended) AS bigint) AS ended, CAST(sum(crashed) AS bigint) AS crashed
 FROM start_sums
 WHERE project = ?1 AND day >= ?2
