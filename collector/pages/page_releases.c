@@ -21,6 +21,7 @@
 enum {
     RELEASES_OF_EACH = 12,
     RELEASES_OF_ONE = 200,
+    GROUPS_COMPARED = 100,
     PER_MILLE = 1000,
     RELEASES_IN_CHART = 8,
     CHART_HEIGHT = 200,
@@ -200,6 +201,8 @@ struct releases_page {
     struct text *out;
     int64_t now_ms;
     const char *program; // chosen, or empty
+    const char *before;  // the releases to compare; NULL: none
+    const char *after;
     struct releases releases;
     struct release_row *rows; // of each of the releases
 };
@@ -332,6 +335,76 @@ static void write_program_releases(struct releases_page *page, size_t start, siz
     html_write(out, "</section>\n");
 }
 
+static void write_release_select(const struct releases_page *page, const char *name,
+                                 const char *label, size_t chosen)
+{
+    html_write(page->out, "<label><span>%s</span><select name=\"%s\">", label, name);
+    for (size_t i = 0; i < page->releases.count && i < RELEASES_OF_ONE; i++)
+        html_write(page->out, "<option%s>%.*s</option>", i == chosen ? " selected" : "",
+                   PAGE_SHORT, page->releases.list[i].name);
+    html_write(page->out, "</select></label>");
+}
+
+static size_t index_of_release(const struct releases_page *page, const char *name,
+                               size_t fallback)
+{
+    for (size_t i = 0; i < page->releases.count && name != NULL; i++) {
+        if (strcmp(page->releases.list[i].name, name) == 0)
+            return i;
+    }
+    return fallback;
+}
+
+static void write_compared_group(void *context, const struct store_compared *row)
+{
+    struct text *out = context;
+    html_write(out, "<tr><td><a href=\"/groups/%s\">%.*s</a></td><td>", row->group,
+               PAGE_SHORT, row->title);
+    page_write_number(out, row->before);
+    html_write(out, "</td><td>");
+    page_write_number(out, row->after);
+    html_write(out, "</td></tr>\n");
+}
+
+// write_comparison writes the form in which two releases of the only program are
+// chosen, and the groups of these.
+static enum ch_status write_comparison(struct releases_page *page)
+{
+    struct text *out = page->out;
+    const struct releases *releases = &page->releases;
+    if (releases->count < 2 || releases_program_end(releases, 0) != releases->count)
+        return CH_OK;
+    size_t after = index_of_release(page, page->after, 0);
+    size_t before = index_of_release(page, page->before, 1);
+    const struct release *first = &releases->list[before];
+    html_write(out,
+               "<section class=\"card\" id=\"compared\"><h2>Compare two releases</h2>"
+               "<form class=\"filters overview\" action=\"/releases#compared\">"
+               "<input type=\"hidden\" name=\"program\" value=\"%.*s\">",
+               PAGE_NAME, first->program);
+    write_release_select(page, "before", "From", before);
+    write_release_select(page, "after", "To", after);
+    html_write(out, "<button>Compare</button></form>");
+    enum ch_status status = CH_OK;
+    if (page->before != NULL && page->after != NULL) {
+        const struct store_release_groups of = { .project = page->request->who.project,
+                                                 .program = first->program,
+                                                 .release = first->name };
+        html_write(
+            out,
+            "<div class=\"scroll\" tabindex=\"0\"><table class=\"counts\"><thead>"
+            "<tr><th>reports of the groups that differ most</th><th>%.*s</th>"
+            "<th>%.*s</th></tr></thead><tbody>\n",
+            PAGE_SHORT, first->name, PAGE_SHORT, releases->list[after].name);
+        status = store_compare_releases(collector_of(page->request)->store, &of,
+                                        releases->list[after].name, GROUPS_COMPARED,
+                                        write_compared_group, out);
+        html_write(out, "</tbody></table></div>");
+    }
+    html_write(out, "</section>\n");
+    return status;
+}
+
 static enum ch_status read_releases_page(struct releases_page *page)
 {
     struct store *store = collector_of(page->request)->store;
@@ -351,7 +424,7 @@ static enum ch_status read_releases_page(struct releases_page *page)
                : status;
 }
 
-static void write_releases_page(struct releases_page *page)
+static enum ch_status write_releases_page(struct releases_page *page)
 {
     struct text *out = page->out;
     bool counted = false;
@@ -371,7 +444,9 @@ static void write_releases_page(struct releases_page *page)
         write_program_releases(page, start, end);
         start = end;
     }
+    enum ch_status status = write_comparison(page);
     page_end(out);
+    return status;
 }
 
 void page_releases(struct http_request *request)
@@ -380,12 +455,14 @@ void page_releases(struct http_request *request)
     struct releases_page page = { .request = request,
                                   .out = &request->answer.body,
                                   .now_ms = timestamp_now(),
-                                  .program = program != NULL ? program : "" };
-    if (!filter_knows(request, "program"))
+                                  .program = program != NULL ? program : "",
+                                  .before = http_parameter_value(request, "before"),
+                                  .after = http_parameter_value(request, "after") };
+    if (!filter_knows(request, "program before after"))
         return;
     enum ch_status status = read_releases_page(&page);
     if (status == CH_OK)
-        write_releases_page(&page);
+        status = write_releases_page(&page);
     releases_deinit(&page.releases);
     free(page.rows);
     if (status != CH_OK) {

@@ -6,6 +6,7 @@
 // fleet_listing visits rows of one kind.
 struct fleet_listing {
     store_release_groups_fn *visit_release;
+    store_compared_fn *visit_compared;
     store_machine_fn *visit_machine;
     store_missing_fn *visit_missing;
     store_symbol_fn *visit_symbol;
@@ -42,6 +43,31 @@ enum ch_status store_list_release_groups(struct store *store, const char *projec
     struct fleet_listing listing = { .visit_release = visit, .context = context };
     const struct sql_value values[] = { sql_text(project), sql_text(program) };
     return list_fleet(store, STORE_RELEASE_GROUPS, values, 2, take_release_groups,
+                      &listing);
+}
+
+static void take_compared(void *context, const struct sql_row *row)
+{
+    const struct fleet_listing *listing = context;
+    const struct store_compared compared = {
+        .group = sql_column_text(row, "fingerprint"),
+        .title = sql_column_text(row, "title"),
+        .before = sql_column_number(row, "before_count"),
+        .after = sql_column_number(row, "after_count"),
+    };
+    listing->visit_compared(listing->context, &compared);
+}
+
+enum ch_status store_compare_releases(struct store *store,
+                                      const struct store_release_groups *of,
+                                      const char *after, size_t limit,
+                                      store_compared_fn *visit, void *context)
+{
+    struct fleet_listing listing = { .visit_compared = visit, .context = context };
+    const struct sql_value values[] = { sql_text(of->project), sql_text(of->program),
+                                        sql_text(of->release), sql_text(after),
+                                        sql_number((int64_t)limit) };
+    return list_fleet(store, STORE_RELEASES_COMPARED, values, 5, take_compared,
                       &listing);
 }
 

@@ -25,6 +25,24 @@ CH_CHECKED enum ch_status
 store_list_release_groups(struct store *store, const char *project, const char *program,
                           store_release_groups_fn *visit, void *context);
 
+// store_compared is a group with its reports in two releases.
+struct store_compared {
+    const char *group;
+    const char *title;
+    int64_t before;
+    int64_t after;
+};
+
+typedef void store_compared_fn(void *context, const struct store_compared *row);
+
+// store_compare_releases visits the groups of a program that have reports in one of two
+// releases, those that differ most first.
+CH_CHECKED enum ch_status store_compare_releases(struct store *store,
+                                                 const struct store_release_groups *of,
+                                                 const char *after, size_t limit,
+                                                 store_compared_fn *visit,
+                                                 void *context);
+
 // STORE_MACHINES_COUNTED is how many reports are counted by machine: the newest.
 enum { STORE_MACHINES_COUNTED = 100000 };
 

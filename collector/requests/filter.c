@@ -255,7 +255,7 @@ bool filter_knows(struct http_request *request, const char *taken)
 {
     for (size_t i = 0; i < request->parameter_count; i++) {
         const char *key = request->parameters[i].key;
-        if (taken != NULL && strcmp(key, taken) == 0)
+        if (taken != NULL && is_listed_word(taken, key))
             continue;
         if (taken != NULL && edit_distance(key, taken) <= EDITS_MAX)
             http_fail(request, 400, "there is no parameter `%.40s`, did you mean `%s`?",

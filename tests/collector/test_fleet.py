@@ -187,6 +187,22 @@ class Pages(Planted):
             self.assertEqual("kernel " + self.plan["one_kernel"][1] in text,
                              id == self.plan["one_kernel"][0])
 
+    def test_two_releases_of_a_program_are_compared(self):
+        self.follow("Releases")
+        self.follow("ledgerd")
+        for name, release in (("before", "1.9"), ("after", "1.10")):
+            self.browser.evaluate(
+                f"document.querySelector('[name={name}]').value = '{release}'")
+        self.browser.click("#compared button")
+        shown = self.browser.evaluate(
+            "[...document.querySelectorAll('#compared tbody tr')].map(r => [r.querySelector("
+            "'a').getAttribute('href').split('/')[2], +r.cells[1].innerText,"
+            " +r.cells[2].innerText])")
+        wanted = [[id, group["releases"].get("1.9", 0), group["releases"].get("1.10", 0)]
+                  for id, group in self.plan["groups"].items() if group["program"] == "ledgerd"
+                  and {"1.9", "1.10"} & set(group["releases"])]
+        self.assertEqual(shown, sorted(wanted, key=lambda row: (-abs(row[2] - row[1]), row[0])))
+
     def test_the_host_with_bad_memory_is_named_and_not_one_with_a_frequent_bug(self):
         card = self.text().split("Machines that crash alone")[1].split("Seen last")[0]
         self.assertEqual(re.findall(r"node-\d\d", card), [self.plan["bad_host"]])

@@ -107,6 +107,20 @@ WHERE day >= ?4 AND day <= ?5 AND (?1 = '' OR project = ?1) AND (?2 = '' OR prog
     AND (?3 = '' OR environment = ?3)
 GROUP BY project, program, release, day
 
+-- name: STORE_RELEASES_COMPARED
+-- The reports of each group of the program ?2 in the releases ?3 and ?4, the groups that
+-- differ most first.
+SELECT w.fingerprint, w.title, w.before_count, w.after_count
+FROM (SELECT g.fingerprint, g.title,
+        CAST(sum(CASE WHEN f.value = ?3 THEN f.count ELSE 0 END) AS bigint) AS before_count,
+        CAST(sum(CASE WHEN f.value = ?4 THEN f.count ELSE 0 END) AS bigint) AS after_count
+    FROM groups g
+    JOIN facets f ON f.group_number = g.number AND f.kind = {FACET_RELEASE}
+        AND f.value IN (?3, ?4)
+    WHERE g.program = ?2 AND (?1 = '' OR g.project = ?1)
+    GROUP BY g.number, g.fingerprint, g.title) w
+ORDER BY abs(w.after_count - w.before_count) DESC, w.fingerprint LIMIT ?5
+
 -- name: STORE_RELEASE_GROUPS
 -- How many groups were first seen in each release of the program ?2 (empty: of all), and
 -- how many came back in it.

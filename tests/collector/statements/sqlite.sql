@@ -1181,6 +1181,18 @@ WHERE day >= ?4 AND day <= ?5 AND (?1 = '' OR project = ?1) AND (?2 = '' OR prog
 AND (?3 = '' OR environment = ?3)
 GROUP BY project, program, release, day
 
+-- STORE_RELEASES_COMPARED
+SELECT w.fingerprint, w.title, w.before_count, w.after_count
+FROM (SELECT g.fingerprint, g.title,
+    CAST(sum(CASE WHEN f.value = ?3 THEN f.count ELSE 0 END) AS bigint) AS before_count,
+    CAST(sum(CASE WHEN f.value = ?4 THEN f.count ELSE 0 END) AS bigint) AS after_count
+    FROM groups g
+    JOIN facets f ON f.group_number = g.number AND f.kind = 5
+    AND f.value IN (?3, ?4)
+    WHERE g.program = ?2 AND (?1 = '' OR g.project = ?1)
+    GROUP BY g.number, g.fingerprint, g.title) w
+ORDER BY abs(w.after_count - w.before_count) DESC, w.fingerprint LIMIT ?5
+
 -- STORE_RELEASE_GROUPS
 SELECT project, program, release, CAST(sum(began) AS bigint) AS began,
 CAST(sum(back) AS bigint) AS back
