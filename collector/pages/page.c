@@ -37,7 +37,8 @@ void page_begin(struct text *out, const char *title, const char *crumb)
                "<a class=\"brand\" href=\"/\">crashhook</a>"
                "<nav aria-label=\"Where you are\"><a href=\"/groups\">Groups</a>"
                "<a href=\"/releases\">Releases</a><a href=\"/machines\">Machines</a>"
-               "<a href=\"/symbols\">Symbols</a><a href=\"/alerts\">Alerts</a>",
+               "<a href=\"/symbols\">Symbols</a><a href=\"/alerts\">Alerts</a>"
+               "<a href=\"/access\">Access</a>",
                PAGE_SHORT, title, style_version);
     if (crumb != NULL)
         html_write(out, "<span>%.*s</span>", PAGE_SHORT, crumb);

@@ -98,11 +98,16 @@ static const struct {
     const char *label;
     const char *example;
 } settings[] = {
-    { "on", "Of", "new,regressed,rising" },   { "program", "Program", "any" },
-    { "environment", "Environment", "any" },  { "project", "Project", "any" },
-    { "kind", "Kind of crash", "any" },       { "machines", "Machines", "1" },
-    { "count", "Reports", "100/1h" },         { "window", "One message in", "1m" },
-    { "limit", "At most", "30/1h" },          { "secret", "Secret", "" },
+    { "on", "Events", "new,regressed,rising" },
+    { "program", "Program", "any" },
+    { "environment", "Environment", "any" },
+    { "project", "Project", "any" },
+    { "kind", "Kind of crash", "any" },
+    { "machines", "Machines, at least", "1" },
+    { "count", "Reports in a time", "100/1h" },
+    { "window", "One message per", "1m" },
+    { "limit", "Messages, at most", "30/1h" },
+    { "secret", "Secret", "" },
     { "key", "Routing key", "of PagerDuty" },
 };
 enum { SETTING_COUNT = sizeof(settings) / sizeof(settings[0]) };

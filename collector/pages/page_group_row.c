@@ -37,14 +37,16 @@ static void write_row_releases(struct text *out, const struct store_group *group
 {
     char name[CHIP_BYTES];
     size_t more = group->release_count;
+    bool later = more != 0 && strcmp(group->releases[0], group->first_release) != 0;
     if (group->first_release[0] != 0) {
-        html_write(out, "<span>since ");
+        html_write(out, later ? "<span>from " : "<span>in ");
         entry_copy(name, sizeof(name), group->first_release);
         page_write_link(out, "chip", "first_release", group->first_release, name);
         html_write(out, "</span>");
     }
     html_write(out, "<span>");
-    if (more != 0 && strcmp(group->releases[0], group->first_release) != 0) {
+    if (later) {
+        html_write(out, group->first_release[0] != 0 ? "to " : "in ");
         entry_copy(name, sizeof(name), group->releases[0]);
         page_write_link(out, "chip", "release", group->releases[0], name);
         more--;

@@ -179,8 +179,7 @@ void page_write_logout(struct text *out, const struct http_request *request)
 {
     if (access_needed(collector_of(request)->access))
         html_write(out, "<form class=\"logout\" method=\"post\" action=\"/logout\">"
-                        "<a href=\"/access\">Sessions</a> <button>Log out</button>"
-                        "</form>\n");
+                        "<button>Log out</button></form>\n");
 }
 
 static void write_totals(struct text *out, const struct store_totals *totals,

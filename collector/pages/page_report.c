@@ -202,8 +202,8 @@ static void write_links(struct text *out, const struct viewed_report *viewed,
                "<a href=\"/api/v1/reports/%s?form=sent\" download=\"%s.json\">JSON as"
                " sent</a>",
                id, id, id, id, id, id);
-    write_report_link(out, viewed->around.before, "prev", "Before");
-    write_report_link(out, viewed->around.after, "next", "After");
+    write_report_link(out, viewed->around.before, "prev", "Previous report");
+    write_report_link(out, viewed->around.after, "next", "Next report");
     page_link_issue(out, &viewed->templates, viewed->title,
                     summary != NULL ? summary : "", text_ok(&url) ? url.bytes : "",
                     viewed->group);

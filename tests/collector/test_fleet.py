@@ -87,6 +87,13 @@ class Fleet(Planted):
             facts = self.ask("/api/v1/groups/" + other)["common"]
             self.assertEqual([fact for fact in facts if fact["key"] == "kernel"], [])
 
+    def test_a_program_in_a_folder_for_each_release_is_one_program(self):
+        counted = self.ask("/api/v1/facets?is=any&by=program&most=20000")["facets"]
+        wanted = dict.fromkeys(planted_fleet.NAMES, 0)
+        for group in self.plan["groups"].values():
+            wanted[group["program"]] += group["count"]
+        self.assertEqual({row["value"]: row["count"] for row in counted}, wanted)
+
     def test_who_works_on_it(self):
         self.assertEqual(self.ids("assignee=kim"), self.plan["taken"])
 

@@ -27,8 +27,11 @@ WHERE fingerprint = ?1
 SELECT day, count FROM group_days WHERE group_number = ?1 AND day > ?2
 
 -- part: VALUES_OF_LISTED
--- The same with the day of each report, in days since 1970, as kind {FACET_DAY}.
-SELECT number, kind, value FROM ({FACETS_OF_LISTED}) f
+-- The same with the day of each report, in days since 1970, as kind {FACET_DAY}. Programs
+-- are counted by name: one in a folder for each release is one program.
+SELECT number, kind, CASE WHEN kind = {FACET_EXECUTABLE} THEN {PROGRAM_OF value}
+    ELSE value END AS value
+FROM ({FACETS_OF_LISTED}) f
 UNION ALL
 SELECT r.number, {FACET_DAY}, CAST(r.time / 86400000 AS text)
 FROM reports r WHERE r.number {LISTED}

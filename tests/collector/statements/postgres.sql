@@ -1069,7 +1069,9 @@ ORDER BY 3 DESC, 1 LIMIT ?3
 SELECT kind, value, '' AS then_value, count, max(count) OVER (PARTITION BY kind) AS most
 FROM (SELECT kind, value, count(*) AS count,
     row_number() OVER (PARTITION BY kind ORDER BY count(*) DESC, value) AS place
-    FROM (SELECT number, kind, value FROM (SELECT number, group_number, kind, value, time
+    FROM (SELECT number, kind, CASE WHEN kind = 3 THEN regexp_replace(value, '^.*/', '')
+        ELSE value END AS value
+        FROM (SELECT number, group_number, kind, value, time
             FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
                 CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
                 WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
@@ -1101,7 +1103,9 @@ WHERE place <= ?3
 ORDER BY kind, CASE WHEN kind = 30 THEN value ELSE '' END DESC, place
 
 -- STORE_CROSS_VALUES
-WITH v AS (SELECT number, kind, value FROM (SELECT number, group_number, kind, value, time
+WITH v AS (SELECT number, kind, CASE WHEN kind = 3 THEN regexp_replace(value, '^.*/', '')
+    ELSE value END AS value
+    FROM (SELECT number, group_number, kind, value, time
         FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
             CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
             WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
