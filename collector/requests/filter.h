@@ -27,8 +27,9 @@ bool filter_read(struct http_request *request, size_t default_limit,
 bool filter_read_with(struct http_request *request, size_t default_limit,
                       const char *also, struct filter *out);
 
-// filter_knows fails the request for a parameter other than those that are taken (names,
-// with a space between them; NULL: none), where there is no filter. False: it failed it.
+// filter_knows fails the request for a parameter other than those that are taken
+// (names, with a space between them; NULL: none), where there is no filter. False: it
+// failed it.
 bool filter_knows(struct http_request *request, const char *taken);
 
 // filter_open_only adds `is:open`, unless the filter asks for a status itself. It does

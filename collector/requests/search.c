@@ -297,7 +297,7 @@ static enum ch_status read_range_term(struct search *search, const char *key,
     return status;
 }
 
-// read_place has `file:x.c:57` find the ends of places: no place in line 571.
+// read_place has a file with a line find the ends of places: of line 57, none of 571.
 static void read_place(struct store_term *out)
 {
     const char *colon = strrchr(out->value, ':');
