@@ -390,12 +390,12 @@ static enum ch_status write_comparison(struct releases_page *page)
         const struct store_release_groups of = { .project = page->request->who.project,
                                                  .program = first->program,
                                                  .release = first->name };
-        html_write(
-            out,
-            "<div class=\"scroll\" tabindex=\"0\"><table class=\"counts\"><thead>"
-            "<tr><th>reports of the groups that differ most</th><th>%.*s</th>"
-            "<th>%.*s</th></tr></thead><tbody>\n",
-            PAGE_SHORT, first->name, PAGE_SHORT, releases->list[after].name);
+        html_write(out,
+                   "<p class=\"cut\">Reports of the groups that differ most:</p>"
+                   "<div class=\"scroll\" tabindex=\"0\"><table class=\"counts\">"
+                   "<thead><tr><th>group</th><th>%.*s</th>"
+                   "<th>%.*s</th></tr></thead><tbody>\n",
+                   PAGE_SHORT, first->name, PAGE_SHORT, releases->list[after].name);
         status = store_compare_releases(collector_of(page->request)->store, &of,
                                         releases->list[after].name, GROUPS_COMPARED,
                                         write_compared_group, out);

@@ -77,7 +77,8 @@ class Pages(unittest.TestCase):
                      "/groups?q=nothing", "/groups?q=signal:x", "/groups/" + back,
                      "/groups/" + long, f"/compare?r={two[0]}&r={two[1]}",
                      "/facets?q=is:any", "/facets?q=is:any&by=kernel&then=release",
-                     "/releases", "/machines", "/symbols", "/alerts", "/access", "/none",
+                     "/releases",
+                     "/releases?program=ledgerd&before=1.9&after=1.10", "/machines", "/symbols", "/alerts", "/access", "/none",
                      *("/reports/" + report["id"] for report in reports
                        if report["executable"].endswith("ledgerd"))][:24]
 
