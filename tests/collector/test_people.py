@@ -860,14 +860,14 @@ class Deeds(unittest.TestCase):
             groups = {own.post(about(number, name))[1]["group"]
                       for number, name in enumerate(("kim", "eve"), 30)}
             self.assertEqual(len(groups), 1)
-            self.assertEqual(sum("eve" in word for word in stored_words(own)), 3)
+            self.assertEqual(sum("eve" in word for word in stored_words(own)), 4)
             answer = own.json("DELETE", "/api/v1/reports?tag=user:eve")[1]
             self.assertEqual(answer, {"removed": 1, "more": False})
             words = stored_words(own)
             self.assertEqual([word for word in words if "eve" in word], [])
             self.assertEqual({word for word in words if "kim" in word or "shared" in word},
                              {"kim_function", "shared_function", "/home/kim/x.c",
-                              "kim@example.org"})
+                              "/home/kim/x.c:1", "kim@example.org"})
             group = own.json("GET", "/api/v1/groups/" + groups.pop())[1]
             self.assertEqual((group["summary"], group["count"]), ("about kim", 1))
             for key, value, count in (("frame", "eve_function", 0), ("frame", "shared", 1),
