@@ -198,14 +198,18 @@ class Documents(unittest.TestCase):
         out, _ = self.site()
         if shutil.which("chromium") is None:
             self.skipTest("chromium is not installed")
+        pages = sorted(os.path.relpath(os.path.join(folder, name), out)
+                       for folder, _, names in os.walk(out) for name in names if name.endswith(".html"))
+        views = [(name, 360, 740, True) for name in pages]
+        views += [(f"{name}.html", 1280, 900, False)
+                  for name in ("index", "how-to/collector", "reference/crash-kinds")]
         with Browser() as browser:
-            for name in ("index", "how-to/collector", "reference/crash-kinds"):
-                for width, height, dark in ((1280, 900, False), (360, 740, True)):
-                    browser.look(width, height, dark)
-                    browser.go(f"file://{out}/{name}.html")
-                    wide = browser.evaluate("document.documentElement.scrollWidth")
-                    self.assertLessEqual(wide, width, name)
-                    self.assertEqual(accessibility.problems(browser), [], name)
+            for name, width, height, dark in views:
+                browser.look(width, height, dark)
+                browser.go(f"file://{out}/{name}")
+                wide = browser.evaluate("document.documentElement.scrollWidth")
+                self.assertLessEqual(wide, width, name)
+                self.assertEqual(accessibility.problems(browser), [], name)
 
     def test_the_search_and_the_index_lead_to_each_name_of_the_reference(self):
         out, _ = self.site()
