@@ -24,7 +24,8 @@ extern "C" {
 enum crashhook_unwind_algorithm {
     CRASHHOOK_UNWIND_AUTO,    // SFrame where an image has it, DWARF, frame pointers
     CRASHHOOK_UNWIND_FAST,    // SFrame where an image has it, frame pointers, DWARF
-                              // where these lead to no code (x86-64)
+                              // where these lead to no code (x86-64); ends where the
+                              // chain of frame pointers does
     CRASHHOOK_UNWIND_PRECISE, // DWARF call frame information, SFrame, frame pointers
 };
 
