@@ -9,6 +9,7 @@
 #include "agent/facts/raw_write.h"
 #include "agent/raw/raw_threads.h"
 #include "base/hex.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "formats/debug/maps.h"
 #include "report/secrets/sanitize.h"
@@ -201,17 +202,36 @@ static void write_windows(struct json_writer *w, const struct capture *capture)
     }
 }
 
+// find_stack_memory finds the stack that sp points into. After an overflow sp is in the guard
+// below the stack, or in the gap that the kernel leaves there.
+static const struct target_mapping *find_stack_memory(const struct capture *capture,
+                                               uint64_t sp)
+{
+    enum { GUARD_MAX = 2 << 20 };
+    const struct target_mapping *mappings = capture->images.mappings;
+    size_t count = capture->images.mapping_count;
+    size_t after = SORTED_UP_TO(mappings, count, start, sp);
+    if (after != 0 && sp < mappings[after - 1].end &&
+        mappings[after - 1].permissions & MAPS_READ)
+        return &mappings[after - 1];
+    return after < count && mappings[after].start - sp <= GUARD_MAX &&
+                   mappings[after].permissions & MAPS_WRITE
+               ? &mappings[after]
+               : NULL;
+}
+
 // write_stack_memory writes up to limit bytes of the stack that sp points into, and
 // returns how many. bytes has room for them, and for them in hexadecimal.
 static size_t write_stack_memory(struct json_writer *w, const struct capture *capture,
                                  pid_t tid, uint64_t sp, uint8_t *bytes, size_t limit)
 {
-    const struct target_mapping *stack = images_mapping(&capture->images, sp);
+    const struct target_mapping *stack = find_stack_memory(capture, sp);
     char *hex = (char *)bytes + limit;
     if (stack == NULL)
         return 0;
-    uint64_t below = sp - stack->start;
-    uint64_t start = sp - (below < TARGET_BELOW_STACK ? below : TARGET_BELOW_STACK);
+    uint64_t start = stack->start;
+    if (sp > start && sp - start > TARGET_BELOW_STACK)
+        start = sp - TARGET_BELOW_STACK;
     if (stack->end - start < limit)
         limit = (size_t)(stack->end - start);
     size_t size = memory_read_part(&capture->reader, start, bytes, limit);

@@ -94,6 +94,16 @@ static void put_note(struct text *notes, uint32_t type, const struct text *descr
     put_zeroes(notes, (4 - description->size % 4) % 4);
 }
 
+// core_register is a register's value. The selectors of 64-bit code are not in reports.
+static uint64_t core_register(const json_t *registers, const char *name)
+{
+    enum { USER_CS = 0x33, USER_SS = 0x2b };
+    return name == NULL               ? UINT64_MAX
+           : strcmp(name, "cs") == 0 ? USER_CS
+           : strcmp(name, "ss") == 0 ? USER_SS
+                                      : core_address(registers, name);
+}
+
 static void put_thread(struct text *notes, const struct core_machine *machine,
                        const json_t *thread, int64_t signal)
 {
@@ -106,10 +116,7 @@ static void put_thread(struct text *notes, const struct core_machine *machine,
     put_core(&status, (uint64_t)report_integer(thread, "tid", 1), 4);
     put_zeroes(&status, 12 + 64);
     for (size_t i = 0; i < machine->count; i++)
-        put_core(&status,
-                 machine->order[i] != NULL ? core_address(registers, machine->order[i])
-                                           : UINT64_MAX,
-                 8);
+        put_core(&status, core_register(registers, machine->order[i]), 8);
     put_zeroes(&status, 8); // no floating-point registers follow
     put_note(notes, NOTE_PRSTATUS, &status);
 }
@@ -136,7 +143,10 @@ static void put_signal(struct text *notes, const json_t *crash)
     struct text CH_CLEANUP(text_deinit) info = { 0 };
     put_core(&info, (uint64_t)report_integer(crash, "signal", 0), 8);
     put_core(&info, (uint64_t)report_integer(crash, "code", 0), 8);
-    put_core(&info, core_address(crash, "address"), 8);
+    const json_t *sender = json_object_get(crash, "sender");
+    uint64_t sent_by = (uint64_t)report_integer(sender, "pid", 0) |
+                       (uint64_t)report_integer(sender, "uid", 0) << 32;
+    put_core(&info, sender != NULL ? sent_by : core_address(crash, "address"), 8);
     put_zeroes(&info, 128 - 24);
     put_note(notes, NOTE_SIGINFO, &info);
 }

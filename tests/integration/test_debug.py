@@ -147,6 +147,30 @@ class Debug(unittest.TestCase):
         self.assertEqual(len(libraries), 2)
         self.assertIn("$1 = 11", said)
 
+    def core_of_example(self, name):
+        """The report of an example, and what gdb says of its core, without the summary."""
+        self.scene.run([os.path.join(harness.BUILD, "examples", name)], CRASHHOOK_STACKS="yes")
+        core = os.path.join(self.scene.folder, name + ".core")
+        self.assertEqual(self.debug("--core", core).returncode, 0)
+        report = self.scene.reports()[-1]
+        return report, self.spoken("gdb", "-q", "-nx", "-batch", "-ex", "bt 4", "-ex",
+                                   "info registers cs ss", "-ex",
+                                   "p $_siginfo._sifields._kill", report["process"]["executable"],
+                                   core)
+
+    def test_a_core_of_an_overflow_has_the_stack_above_the_guard(self):
+        report, said = self.core_of_example("overflow")
+        self.assertEqual(report["crash"]["kind"], "stack-overflow")
+        addresses = harness.addresses_of(harness.crashed_thread(report))
+        self.assertIn("\n#3 ", said)
+        self.assertTrue(any(f"0x{int(one, 16):016x} in" in said for one in addresses[1:4]), said)
+
+    def test_a_core_of_a_raised_signal_has_its_sender_and_the_selectors(self):
+        report, said = self.core_of_example("worker_raise")
+        self.assertIn(f"si_pid = {report['process']['pid']}, si_uid = {os.getuid()}", said)
+        self.assertRegex(said, r"(?m)^cs +0x33 ")
+        self.assertRegex(said, r"(?m)^ss +0x2b ")
+
     @unittest.skipUnless(shutil.which("lldb-19"), "lldb-19 is not installed")
     def test_a_core_opens_in_lldb_without_naming_the_program(self):
         report, core = self.lasting()
