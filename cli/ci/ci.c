@@ -183,25 +183,32 @@ static void mark_known(const struct session *session, struct ci_crashes *all)
             is_known_group(session, base.bytes, all->crashes[i].fingerprint, started);
 }
 
-// write_form writes one form to a file of the output folder.
+// write_form writes one form to a file of the output folder; a name that an option gave
+// is relative to the current one, with folder NULL.
 static bool write_form(const struct ci_crashes *all, const char *folder,
                        const char *name, ci_form_fn *form)
 {
     char path[PATH_MAX];
-    int size = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    int size = snprintf(path, sizeof(path), "%s%s%s", folder != NULL ? folder : "",
+                        folder != NULL ? "/" : "", name);
     FILE *file = size > 0 && size < PATH_MAX ? fopen(path, "we") : NULL;
     if (file != NULL)
         form(all, file);
     if (file == NULL || fclose(file) != 0) {
-        (void)command_fail("cannot write '%s/%s': %s", folder, name, strerror(errno));
+        (void)command_fail("cannot write '%.*s': %s", size < 0 ? 0 : size, path,
+                           strerror(errno));
         return false;
     }
     return true;
 }
 
 // write_forms writes all forms; what GitHub's runner takes goes where that says.
-static bool write_forms(const struct ci_crashes *all, const char *folder)
+static bool write_forms(const struct ci_crashes *all, const struct options *options,
+                        const char *folder)
 {
+    const char *junit_file = options_value(options, "junit");
+    const char *sarif_file = options_value(options, "sarif");
+    const char *annotations = options_value(options, "annotations");
     const char *summary = getenv("GITHUB_STEP_SUMMARY");
     const char *github = getenv("GITHUB_ACTIONS");
     FILE *step = summary != NULL ? fopen(summary, "ae") : NULL;
@@ -209,10 +216,17 @@ static bool write_forms(const struct ci_crashes *all, const char *folder)
         ci_write_summary(all, step);
         (void)fclose(step);
     }
-    if (github != NULL && strcmp(github, "true") == 0)
-        ci_write_commands(all, stdout);
-    bool junit = write_form(all, folder, "junit.xml", ci_write_junit);
-    bool sarif = write_form(all, folder, "crashes.sarif", ci_write_sarif);
+    if (annotations == NULL && github != NULL && strcmp(github, "true") == 0)
+        annotations = "github";
+    if (annotations != NULL)
+        (strcmp(annotations, "github") == 0 ? ci_write_commands
+                                            : ci_write_gitlab)(all, stdout);
+    bool junit = write_form(all, junit_file != NULL ? NULL : folder,
+                            junit_file != NULL ? junit_file : "junit.xml",
+                            ci_write_junit);
+    bool sarif = write_form(all, sarif_file != NULL ? NULL : folder,
+                            sarif_file != NULL ? sarif_file : "crashes.sarif",
+                            ci_write_sarif);
     bool gitlab =
         write_form(all, folder, "gl-code-quality-report.json", ci_write_gitlab);
     bool text = write_form(all, folder, "summary.md", ci_write_summary);
@@ -288,6 +302,10 @@ static int run_ci(const struct options *options)
         .command = options->arguments[0],
         .started = (int64_t)time(NULL),
     };
+    const char *annotations = options_value(options, "annotations");
+    if (annotations != NULL && strcmp(annotations, "github") != 0 &&
+        strcmp(annotations, "gitlab") != 0)
+        return command_misused("ci: --annotations '%s': github or gitlab", annotations);
     session_init(&session, options);
     session.settings.spool = spool;
     folder = folder != NULL ? folder : "crashhook-ci";
@@ -302,7 +320,7 @@ static int run_ci(const struct options *options)
     all.duration_ms = clock_now_ms(CLOCK_MONOTONIC) - start;
     bool done = read_crashes(&session, &all) == COMMAND_DONE;
     mark_known(&session, &all);
-    done = write_forms(&all, folder) && done;
+    done = write_forms(&all, options, folder) && done;
     say_crashes(&all, folder);
     size_t fresh =
         options_given(options, "gate") && status == 0 ? new_crashes(&all) : 0;
@@ -315,6 +333,10 @@ static int run_ci(const struct options *options)
 
 static const struct option ci_options[] = {
     { "output", "DIR", "where reports and summaries go (crashhook-ci)", 0 },
+    { "junit", "FILE", "where JUnit's form goes (DIR/junit.xml)", 0 },
+    { "sarif", "FILE", "where SARIF goes (DIR/crashes.sarif)", 0 },
+    { "annotations", "FORM",
+      "print annotations as github or gitlab takes them (github in its runner)", 0 },
     { "gate", NULL, "fail if a crash is not known to the collector", 0 },
     { "token-file", "FILE", "file with the token of the collector of CRASHHOOK_URL",
       0 },

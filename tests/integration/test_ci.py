@@ -88,6 +88,23 @@ class Ci(Case):
         self.assertEqual(done.returncode, 0)
         self.assertIn("write_line at shop_pricing.c", done.stdout)
 
+    def test_options_say_where_forms_go_and_whose_annotations_are_printed(self):
+        done = self.ci(example("divide"), options=("--junit", "j.xml", "--sarif=s.sarif",
+                                                   "--annotations", "github"))
+        for name, start in (("j.xml", "<?xml"), ("s.sarif", "{")):
+            with open(os.path.join(self.scene.folder, name), encoding="utf-8") as file:
+                self.assertTrue(file.read().startswith(start))
+            self.assertNotIn({"j.xml": "junit.xml", "s.sarif": "crashes.sarif"}[name],
+                             os.listdir(os.path.join(self.scene.folder, "crashhook-ci")))
+        self.assertRegex(done.stdout, r"(?m)^::error file=.*divide\.c,line=\d+")
+        done = self.ci(example("divide"), options=("--annotations", "gitlab"))
+        ci_schemas.check_json(json.loads(done.stdout), ci_schemas.GITLAB)
+        self.assertEqual(len(json.loads(done.stdout)), 1)
+        self.assertEqual(self.ci("exit 0\n", options=("--annotations", "x")).returncode, 2)
+        done = self.ci("exit 0\n", options=("--junit", "no/j.xml"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write 'no/j.xml': No such file", done.stderr)
+
     def test_a_build_without_a_crash_passes(self):
         done = self.ci("exit 0\n")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
