@@ -156,6 +156,38 @@ static void a_file_is_known_by_its_first_line(void **state)
     assert_false(breakpad_symbols_are_of(cursor_over("", 0), "1"));
 }
 
+static void the_build_is_that_of_the_code_id(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint16_t machine; // 0: refused
+        size_t size;
+    } cases[] = {
+        { "MODULE Linux x86_64 A0 a\nINFO CODE_ID A1b2 a\n", ELF_X86_64, 2 },
+        { "MODULE Linux arm64 A0 a\nINFO CODE_ID A1B2C3\n", ELF_AARCH64, 3 },
+        { "MODULE Linux x86 A0 a\nINFO CODE_ID A1B2\n", 0, 0 },
+        { "MODULE windows x86_64 A0 a\nINFO CODE_ID A1B2\n", 0, 0 },
+        { "MODULE Linux x86_64 A0 a\nINFO CODE_ID A1B\n", 0, 0 },
+        { "MODULE Linux x86_64 A0 a\nINFO CODE_ID \n", 0, 0 },
+        { "MODULE Linux x86_64 A0 a\nPUBLIC 0 0 INFO CODE_ID A1B2\n", 0, 0 },
+        { "", 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t id[BREAKPAD_BUILD_ID_MAX];
+        uint16_t machine = 0;
+        size_t size = 0;
+        const struct cursor text = cursor_over(cases[i].text, strlen(cases[i].text));
+        bool found = breakpad_symbols_build(text, &machine, id, &size);
+        assert_int_equal(found, cases[i].machine != 0);
+        if (!found)
+            continue;
+        assert_int_equal(machine, cases[i].machine);
+        assert_int_equal(size, cases[i].size);
+        assert_memory_equal(id, "\xa1\xb2\xc3", size);
+    }
+}
+
 static int survive(const uint8_t *bytes, size_t size, void *context)
 {
     struct text file = { 0 };
@@ -188,6 +220,7 @@ int main(void)
         cmocka_unit_test(other_rules_become_expressions_or_undefined),
         cmocka_unit_test(functions_become_symbols),
         cmocka_unit_test(a_file_is_known_by_its_first_line),
+        cmocka_unit_test(the_build_is_that_of_the_code_id),
         cmocka_unit_test(damage_is_survived_everywhere),
     };
     return cmocka_run_group_tests_name("formats/breakpad_symbols", tests, NULL, NULL);
