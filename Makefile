@@ -36,10 +36,10 @@ runtimes:
 	packaging/install-packages packaging/runtime-packages.txt
 
 # Crashes the example programs and shows what becomes of it. On a terminal the pages stay
-# until Enter is pressed.
+# until Enter is pressed. Root leaves building and crashing to the user who owns the tree.
 demo: build-needs
-	@$(MAKE) --no-print-directory all
-	examples/demo --keep
+	@packaging/as-owner $(MAKE) --no-print-directory all
+	packaging/as-owner examples/demo --keep
 
 # Unit tests of what changed since origin/main; BASE names another commit. Parts whose libraries
 # are missing are left out, with their tests.

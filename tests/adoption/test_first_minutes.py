@@ -68,6 +68,24 @@ class FirstMinutes(unittest.TestCase):
         self.assertEqual(said("frobnicate"), (2, "", "crashhook: there is no command "
                                                      "'frobnicate': see crashhook --help\n"))
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_root_leaves_the_demo_to_the_user_who_owns_the_tree(self):
+        tree = os.path.join(self.folder, "tree")
+        os.mkdir(tree)
+
+        def check(user, why):
+            said = adopter.run(self, os.path.join(SOURCE, "packaging", "as-owner"), "id", "-u",
+                               folder=tree)
+            self.assertEqual(said, f"{user}\n", why)
+
+        check(0, "it is root's")
+        os.chown(tree, 4711, 4711)
+        check(0, "its owner cannot get there")
+        os.chmod(self.folder, 0o755)
+        check(4711, "it is another user's")
+        os.mkdir(tree + "/build")
+        check(0, "what root has built is root's to build again")
+
     def test_init_says_what_to_do_where_no_build_is_known(self):
         self.assertIn("    crashhook run -- PROGRAM\n", self.init())
 
