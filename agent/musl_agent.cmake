@@ -5,6 +5,7 @@
 if(CRASHHOOK_LINK_OPTIONS)
     set_target_properties(crashhook-agent PROPERTIES LINK_OPTIONS "")
 endif()
+set(sources)
 foreach(part ch_agent_program ch_agent ch_languages ch_images ch_report_raw ch_unwind ch_formats ch_base)
     get_target_property(folder ${part} SOURCE_DIR)
     get_target_property(files ${part} SOURCES)
