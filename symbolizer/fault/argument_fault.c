@@ -51,9 +51,8 @@ static bool fault_is_far(const struct fault *f, const struct instruction_memory 
 {
     enum { FAR_BYTES = 65536 };
     uint64_t base = f->innermost->frame.registers.value[memory->base];
-    uint8_t first;
     return (memory->displacement >= FAR_BYTES || memory->displacement <= -FAR_BYTES) &&
-           memory_read(f->trace.stack->memory, base, &first, sizeof(first)) == CH_OK;
+           argument_trace_leads(&f->trace, base);
 }
 
 // fault_name_base names the base of an operand that is nothing else.
@@ -78,7 +77,7 @@ static bool fault_name_offset(struct fault *f, const struct instruction_memory *
         return false;
     f->value = base - (uint64_t)named->added;
     f->bytes = FAULT_WORD_BYTES;
-    return fault_agrees(f);
+    return fault_agrees(f) && !argument_trace_leads(&f->trace, f->value);
 }
 
 // fault_blame makes one of the two parts of an address the bad value.

@@ -27,7 +27,8 @@ static bool outer_name(struct argument_trace *trace, size_t caller, uint8_t reg,
     const struct type_table *table = &out->call->image->types.table;
     return !out->is_address && out->scale == 1 && out->has_value &&
            table->types[type_strip(table, out->type)].kind == TYPE_POINTER &&
-           out->value + (uint64_t)out->added == value;
+           out->value + (uint64_t)out->added == value &&
+           (out->added == 0 || !argument_trace_leads(trace, out->value));
 }
 
 // outer_find_at finds what the call at index passed as value. A register that passes

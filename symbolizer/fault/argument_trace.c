@@ -663,6 +663,12 @@ static bool trace_element(struct tracing *t)
     return named;
 }
 
+bool argument_trace_leads(const struct argument_trace *trace, uint64_t pointer)
+{
+    uint8_t first;
+    return memory_read(trace->stack->memory, pointer, &first, sizeof(first)) == CH_OK;
+}
+
 // trace_is_hidden returns true if the variable is one that compilers make, such as that
 // of the range of a loop. Its name is reserved for them.
 static bool trace_is_hidden(const struct argument_named *named)

@@ -56,6 +56,10 @@ bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t
 bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t reg,
                            struct argument_named *out);
 
+// argument_trace_leads returns true if a pointer leads to memory. Where something was
+// added to it, what was added is to blame for a bad sum, and not the pointer.
+bool argument_trace_leads(const struct argument_trace *trace, uint64_t pointer);
+
 // argument_trace_stored names, as argument_trace_offset does, the value that was last
 // stored in the local variable that the register was loaded from.
 bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t reg,

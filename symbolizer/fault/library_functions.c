@@ -215,8 +215,19 @@ const struct library_function *library_functions_find(const char *name)
     return NULL;
 }
 
+// Operators that are templates have their return type in front of the name.
+static const struct library_function operators[] = {
+    { .name = " std::operator+<char", .roles = { "result", FIRST, SECOND } },
+    { .name = " std::operator==<char", .roles = { FIRST, SECOND } },
+    { .name = " std::operator!=<char", .roles = { FIRST, SECOND } },
+    { .name = " std::operator< <char", .roles = { FIRST, SECOND } },
+};
+
 const struct library_function *library_functions_find_scoped(const char *name)
 {
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+        if (strstr(name, operators[i].name) != NULL)
+            return &operators[i];
     for (size_t i = 0; i < sizeof(scoped) / sizeof(scoped[0]); i++)
         if (strncmp(scoped[i].name, name, strlen(scoped[i].name)) == 0)
             return &scoped[i];

@@ -12,6 +12,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <netdb.h>
+#include <string>
 #include <vector>
 
 #define OWN [[gnu::noinline]] static
@@ -124,6 +126,32 @@ OWN void range_of_null(const std::vector<long> &of)
     HERE;
 }
 
+static order stock;
+
+// A pointer that leads to memory is not to blame for what was added to it, and the room
+// after the program was never mapped.
+// case past_valid
+//   kind: unknown
+//   says: Read from 0x[0-9a-f]+, where nothing is mapped \(
+//   variable: none
+OWN void past_valid()
+{
+    order *of = &stock;
+    freeaddrinfo(reinterpret_cast<addrinfo *>(&of->lines) + 100000);
+    HERE;
+}
+
+// case joined
+//   says: .*; `name`, a local of joined, is null
+//   variable: name
+OWN void joined()
+{
+    const char *name = nullptr;
+    std::string all = std::string("name: ") + name;
+    sum = static_cast<long>(all.size());
+    HERE;
+}
+
 static const struct {
     const char *name;
     void (*crash)();
@@ -135,6 +163,8 @@ static const struct {
     { "by_map", by_map },
     { "passed_on", passed_on },
     { "captured", captured },
+    { "past_valid", past_valid },
+    { "joined", joined },
 };
 
 int main(int, char **arguments)
