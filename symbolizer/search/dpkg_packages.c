@@ -62,6 +62,7 @@ struct line_reader {
     const char *end;
     const char *line;
     size_t length;
+    bool whole; // it has a newline
 };
 
 static bool line_reader_next(struct line_reader *lines)
@@ -69,7 +70,8 @@ static bool line_reader_next(struct line_reader *lines)
     if (lines->at >= lines->end)
         return false;
     const char *stop = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
-    stop = stop != NULL ? stop : lines->end;
+    lines->whole = stop != NULL;
+    stop = lines->whole ? stop : lines->end;
     lines->line = lines->at;
     lines->length = (size_t)(stop - lines->at);
     lines->at = stop + 1;
@@ -173,7 +175,8 @@ static void search_versions(struct search *s)
     struct paragraph paragraph = { .name = "" };
     struct line_reader lines = lines_of(s);
     while (line_reader_next(&lines)) {
-        paragraph_take(&paragraph, lines.line, lines.length);
+        if (lines.whole) // the version in a line that was cut is another one
+            paragraph_take(&paragraph, lines.line, lines.length);
         if (lines.length != 0)
             continue;
         search_describe(s, &paragraph);

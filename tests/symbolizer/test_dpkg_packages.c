@@ -111,6 +111,40 @@ static void a_damaged_database_ends_the_search(void **state)
     assert_null(file.package);
 }
 
+static void a_database_that_is_cut_gives_no_other_package(void **state)
+{
+    const struct folder *folder = *state;
+    for (size_t size = 0; size < sizeof(status); size++) {
+        char cut[sizeof(status)];
+        struct dpkg_file file = { "/lib/x86_64-linux-gnu/libshop.so.1", NULL };
+        memcpy(cut, status, size);
+        cut[size] = 0;
+        write_database(folder, "var/lib/dpkg/status", cut);
+        dpkg_packages_find(folder->path, &file, 1);
+        bool found = file.package != NULL;
+        bool right = is_of(&file, "libshop1", "1.4-2");
+        assert_int_equal(right, found);
+        assert_int_equal(found, size >= (size_t)(strstr(status, "\n\n") - status) + 1);
+    }
+}
+
+static void a_list_that_is_cut_has_the_files_before(void **state)
+{
+    static const char list[] = "/.\n/lib/x86_64-linux-gnu/libshop.so.1\n/usr/share\n";
+    const struct folder *folder = *state;
+    for (size_t size = 0; size < sizeof(list); size++) {
+        char cut[sizeof(list)];
+        struct dpkg_file file = { "/lib/x86_64-linux-gnu/libshop.so.1", NULL };
+        memcpy(cut, list, size);
+        cut[size] = 0;
+        write_database(folder, "var/lib/dpkg/info/libshop1:amd64.list", cut);
+        dpkg_packages_find(folder->path, &file, 1);
+        bool found = file.package != NULL;
+        json_decref(file.package);
+        assert_int_equal(found, size >= (size_t)(strstr(list, "\n/usr") - list));
+    }
+}
+
 #define DPKG_TEST(test) cmocka_unit_test_setup_teardown(test, setup, folder_teardown)
 
 int main(void)
@@ -119,6 +153,8 @@ int main(void)
         DPKG_TEST(files_have_the_package_whose_list_has_them),
         DPKG_TEST(other_files_have_none),
         DPKG_TEST(a_damaged_database_ends_the_search),
+        DPKG_TEST(a_database_that_is_cut_gives_no_other_package),
+        DPKG_TEST(a_list_that_is_cut_has_the_files_before),
     };
     return cmocka_run_group_tests_name("symbolizer/dpkg_packages", tests, NULL, NULL);
 }
