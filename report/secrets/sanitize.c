@@ -429,6 +429,20 @@ static enum secret_name name_sure(struct sanitizing *s)
     return sure;
 }
 
+// name_is_of_environment is true for a name like GITHUB_TOKEN, which is none in prose,
+// even with words before it.
+static bool name_is_of_environment(const struct name *name)
+{
+    bool joined = false;
+    for (size_t i = 0; i < name->length; i++) {
+        char c = name->start[i];
+        joined = joined || (c == '_' && i != 0 && i + 1 != name->length);
+        if (c != '_' && !secret_text_is_upper(c) && !secret_text_is_digit(c))
+            return false;
+    }
+    return joined;
+}
+
 static enum secret_form name_form(const struct name *name, const char *value,
                                   const struct secret_mark *separator)
 {
@@ -437,7 +451,8 @@ static enum secret_form name_form(const struct name *name, const char *value,
         return SECRET_FORM_PAIR;
     // The output of a test program has no names: `PASS: the first case`.
     bool passed = name->length == 4 && strncmp(name->start, "PASS", 4) == 0;
-    return name->in_prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
+    bool prose = name->in_prose && !name_is_of_environment(name);
+    return prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
 }
 
 // mask_value masks the value at at, which follows a name and a separator.
@@ -483,8 +498,11 @@ static bool mask_bare_login(struct sanitizing *s, const char *at)
     static const char *const schemes[] = { "mailto", "sip", "sips", "xmpp",
                                            "acct",   "npm", "im",   "tel" };
     size_t length = strcspn(at, "@: \t\r\n\"'`&;,=<>(){}[]");
-    if (length == 0 || at[length] != '@' || s->name.is_apart || s->name.in_prose ||
-        !secret_text_is_letter(s->name.start[0]))
+    // Go's database drivers have the network and, in parentheses, the address.
+    bool driver = at[length] == '@' && (strncmp(at + length + 1, "tcp(", 4) == 0 ||
+                                        strncmp(at + length + 1, "unix(", 5) == 0);
+    if (length == 0 || at[length] != '@' || s->name.is_apart ||
+        (s->name.in_prose && !driver) || !secret_text_is_letter(s->name.start[0]))
         return false;
     char host = at[length + 1];
     if (!secret_text_is_letter(host) && !secret_text_is_digit(host) && host != '[' &&

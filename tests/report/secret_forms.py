@@ -116,7 +116,8 @@ def addresses(forms):
                  "host=db password='%s' port=5432", "Server=h;User Id=u;Password=%s;", "Uid=u;Pwd=%s;",
                  "Driver={X};Server=h;UID=u;PWD={%s};", "h:6379,password=%s,ssl=True",
                  "jdbc:mysql://h/d?user=u&password=%s", "jdbc:sqlserver://h;user=u;password=%s;x=1",
-                 "Data Source=h;Password=%s", "bob:%s@unix(/run/my.sock)/db", "scram user=u secret=%s",
+                 "Data Source=h;Password=%s", "bob:%s@unix(/run/my.sock)/db",
+                 "cannot open bob:%s@tcp(db:3306)/shop", "scram user=u secret=%s",
                  "jdbc:oracle:thin:bob/%s@//h:1521/x", "user=u;AccessKey=%s;x"):
         for _ in range(3):
             secret = forms.password(plain=True)
@@ -239,5 +240,5 @@ LISTED = (
     ("a", "app\x1f-uUSER:%s"), ("a", "app\x1f--otp\x1f%s"), ("a", "app\x1f--password\x1f%s"),
     ("s", "-----BEGIN RSA PRIVATE KEY-----\n%s"), ("s", '{"api_key":"%s"}'),
     ("s", "Authorization: Bearer %s"), ("n", "password\x1f%s"), ("n", "session\x1f%s"),
-    ("a", "app\x1fDBPASS=%s"), ("s", "{\\\"password\\\": \\\"%s\\\"}"),
+    ("s", "cannot read conf:   - GITHUB_TOKEN: %s"), ("a", "app\x1fDBPASS=%s"), ("s", "{\\\"password\\\": \\\"%s\\\"}"),
 )
