@@ -248,9 +248,9 @@ static bool has_fixed_place(const struct target_mapping *mapping)
 // was_mapped guesses whether something was once mapped at address, where nothing is
 // now. mmap fills a region from its top without holes, so a hole in it, or the room
 // just below it, is where something was unmapped. The page right after a mapping is
-// excluded: an access there may be an overrun of that mapping. The first hole of all is
-// the room between the program and its heap, which the kernel chooses at random; in a
-// core, no name tells the heap.
+// excluded: an access there may be an overrun of that mapping. The first hole of all,
+// if it is small, is the room between the program and its heap, which the kernel
+// chooses at random; in a core, no name tells the heap.
 static bool was_mapped(const struct target_images *images, uint64_t address)
 {
     size_t above = 0;
@@ -260,13 +260,14 @@ static bool was_mapped(const struct target_images *images, uint64_t address)
     while (hole < above &&
            images->mappings[hole].start == images->mappings[hole - 1].end)
         hole++;
-    if (hole >= above || above == images->mapping_count ||
+    if (above == 0 || above == images->mapping_count ||
         has_fixed_place(&images->mappings[above]))
         return false;
     uint64_t start = images->mappings[above - 1].end;
     uint64_t end = images->mappings[above].start;
-    return address >= start + PAGE_BYTES && (end - start <= UNMAPPED_HOLE_BYTES ||
-                                             end - address <= UNMAPPED_REACH_BYTES);
+    bool small = end - start <= UNMAPPED_HOLE_BYTES;
+    return address >= start + PAGE_BYTES && !(small && hole >= above) &&
+           (small || end - address <= UNMAPPED_REACH_BYTES);
 }
 
 static struct crash_place place_of_examined(const struct target_images *images,

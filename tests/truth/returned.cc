@@ -87,7 +87,7 @@ OWN void into_library()
 //   says: .*; the pointer at what std::map<int, order\*>::operator\[\]\(int&&\)
 //     returned is null
 //   variable: std::map<int, order.*
-//   builds: -static -clang
+//   builds: O0 -static -clang
 OWN void by_map()
 {
     std::map<int, order *> of;
