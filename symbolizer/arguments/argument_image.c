@@ -174,6 +174,7 @@ void argument_image_close(struct argument_image *image)
         image->free_plans(image);
     symbol_table_deinit(&image->symbols);
     symbol_places_deinit(&image->places);
+    symbol_places_deinit(&image->debug_places);
     address_table_deinit(&image->table);
     symbol_cache_deinit(&image->cache);
     unit_index_deinit(&image->units);
@@ -393,6 +394,22 @@ static void read_symbols(struct argument_image *image)
     symbol_table_sort(&image->symbols);
 }
 
+// find_debug_symbol finds the function by the symbols of the debug file of a stripped
+// image.
+static bool find_debug_symbol(struct argument_image *image, uint64_t vaddr,
+                              struct symbol *out)
+{
+    const struct debug_elf *file = &image->types.files.image;
+    const struct debug_elf *debug = debug_files_dwarf(&image->types.files);
+    uint64_t text[2];
+    uint64_t base;
+    if (!image->debug_places_read && file->elf != NULL && debug != NULL &&
+        debug != file && debug_elf_layout(file, &base, text) == CH_OK)
+        (void)!symbol_places_read(&image->debug_places, debug, text);
+    image->debug_places_read = true;
+    return symbol_places_find(&image->debug_places, vaddr, out) && out->sized;
+}
+
 bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
                            struct argument_symbol *out)
 {
@@ -405,7 +422,8 @@ bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
         if (debug_elf_layout(file, &base, text) == CH_OK)
             (void)!symbol_places_read(&image->places, file, text);
     }
-    if (!symbol_places_find(&image->places, vaddr, &symbol) || !symbol.sized)
+    if ((!symbol_places_find(&image->places, vaddr, &symbol) || !symbol.sized) &&
+        !find_debug_symbol(image, vaddr, &symbol))
         return false;
     *out = (struct argument_symbol){ .name = symbol.name,
                                      .vaddr = symbol.vaddr,

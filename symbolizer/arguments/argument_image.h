@@ -77,6 +77,8 @@ struct argument_image {
     struct unit_index units;
     bool places_read;
     struct symbol_places places; // functions by address
+    bool debug_places_read;
+    struct symbol_places debug_places; // the same, of a separate debug file
     bool symbols_read;
     struct symbol_table symbols;                      // functions by name
     struct argument_passed *passed;                   // a hash table by remainder
@@ -144,7 +146,7 @@ struct argument_symbol {
 };
 
 // argument_image_symbol finds the function that contains vaddr by the symbols of the
-// image file itself. False: it has none there.
+// image file itself, or, where it has none there, of its separate debug file.
 bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
                            struct argument_symbol *out);
 

@@ -210,6 +210,17 @@ class AtFault(unittest.TestCase):
     def test_a_local_pointer_that_is_null_is_named(self):
         self.check_levels("local", "following", "`following`, a local of of_local, is null")
 
+    @unittest.skipUnless(shutil.which("objcopy"), "no objcopy")
+    def test_a_stripped_program_with_a_debug_file_has_its_variables_named(self):
+        with Scene() as scene:
+            path = compile_case(scene, "at_fault.c", "-O1")
+            debug = path + ".debug"
+            subprocess.run(["objcopy", "--only-keep-debug", path, debug], check=True)
+            subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, path],
+                           check=True)
+            crash = report_of(scene, [path, "local"])["crash"]
+        self.assertEqual(crash.get("variable", {}).get("expression"), "following", crash)
+
     def test_a_member_that_is_null_is_named_by_the_way_to_it(self):
         self.check_levels("member", "item->next->next", "`item->next->next` is null")
 
