@@ -64,9 +64,16 @@ static enum ch_status cfi_file_open(struct cfi_file *file, const char *path)
     }
     if (status == CH_OK)
         return CH_OK;
-    command_fail(status == CH_ERR_NOT_FOUND ? "'%s' has no .eh_frame (%s)"
-                                            : "cannot read .eh_frame of '%s': %s",
-                 path, ch_status_name(status));
+    if (arch == NULL && (status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED))
+        command_fail("cannot read '%s': it is no ELF file", path);
+    else if (status == CH_ERR_UNSUPPORTED)
+        command_fail("cannot read .eh_frame of '%s': it is none of a linked file for "
+                     "x86-64 or little-endian AArch64",
+                     path);
+    else
+        command_fail(status == CH_ERR_NOT_FOUND ? "'%s' has no .eh_frame (%s)"
+                                                : "cannot read .eh_frame of '%s': %s",
+                     path, ch_status_name(status));
     return status;
 }
 

@@ -557,20 +557,6 @@ static void print_all(struct listing *listing, const struct type_bytes *headers_
         puts("]}");
 }
 
-static int fail_to_read(const char *path, enum ch_status status,
-                        enum type_source wanted)
-{
-    static const char *const nothing[] = {
-        [TYPE_FROM_EITHER] = "neither CTF, BTF nor DWARF",
-        [TYPE_FROM_CTF] = "no CTF",
-        [TYPE_FROM_BTF] = "no BTF",
-        [TYPE_FROM_DWARF] = "no DWARF",
-    };
-    if (status == CH_ERR_NOT_FOUND)
-        return command_fail("'%s' has %s", path, nothing[wanted]);
-    return command_fail("cannot read types of '%s': %s", path, ch_status_name(status));
-}
-
 // wanted_source reads the option; false: its value is not valid.
 static bool wanted_source(const struct options *options, enum type_source *out)
 {
@@ -601,6 +587,26 @@ static void types_file_deinit(struct types_file *file)
     text_deinit(&file->base_bytes);
 }
 
+static int fail_to_read(const struct types_file *file, enum ch_status status,
+                        enum type_source wanted)
+{
+    const struct type_bytes bytes = { file->bytes.bytes, file->bytes.size };
+    static const char *const nothing[] = {
+        [TYPE_FROM_EITHER] = "neither CTF, BTF nor DWARF",
+        [TYPE_FROM_CTF] = "no CTF",
+        [TYPE_FROM_BTF] = "no BTF",
+        [TYPE_FROM_DWARF] = "no DWARF",
+    };
+    if (status == CH_ERR_NOT_FOUND)
+        return command_fail("'%s' has %s", file->path, nothing[wanted]);
+    if (file->base == NULL && type_btf_continues(&bytes))
+        return command_fail("'%s' continues the BTF of another file; name that with "
+                            "--base, a kernel's is /sys/kernel/btf/vmlinux",
+                            file->path);
+    return command_fail("cannot read types of '%s': %s", file->path,
+                        ch_status_name(status));
+}
+
 // types_file_open reads the types of a file, of DWARF those of spelling, and reports a
 // failure.
 static bool types_file_open(struct types_file *file, enum type_source wanted,
@@ -619,7 +625,7 @@ static bool types_file_open(struct types_file *file, enum type_source wanted,
         type_file_open(&file->types, &bytes, &base, wanted,
                        spelling != NULL && text_ok(&name) ? name.bytes : NULL);
     if (status != CH_OK)
-        fail_to_read(file->path, status, wanted);
+        fail_to_read(file, status, wanted);
     return status == CH_OK;
 }
 

@@ -278,6 +278,15 @@ static enum ch_status btf_load_from(struct type_btf *types, const struct btf *fi
     return status == CH_OK ? btf_fill(types, *file, number, true) : status;
 }
 
+bool type_btf_continues(const struct type_bytes *file)
+{
+    struct type_btf types = { .table = NULL };
+    CH_CLEANUP(btf_deinit) struct btf btf = { .unit = NULL };
+    struct cursor bytes;
+    return btf_section(&types, file, &bytes) == CH_OK &&
+           btf_init(&btf, bytes, NULL) == CH_OK && btf.continues;
+}
+
 enum ch_status type_btf_load(struct type_table *table, const struct type_bytes *file,
                              const struct type_bytes *base)
 {

@@ -3,6 +3,7 @@
 // C types from BTF, added to a table. As of CTF, a section is used completely or not at
 // all.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -21,6 +22,9 @@ struct type_bytes {
 CH_CHECKED enum ch_status type_btf_load(struct type_table *table,
                                         const struct type_bytes *file,
                                         const struct type_bytes *base);
+
+// type_btf_continues says whether the BTF of file continues that of another.
+bool type_btf_continues(const struct type_bytes *file);
 
 // type_btf_load_dicts adds what version 4 of CTF has: count dictionaries, of which the
 // first may be continued by the others. They must outlive table. outside is the ELF

@@ -14,6 +14,8 @@ import unittest
 
 BUILD = os.environ["CRASHHOOK_BUILD"]
 CRASHHOOK = os.path.join(BUILD, "bin", "crashhook")
+CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases",
+                     "formats", "sframe")
 SOURCE = r"""
 #include <stdarg.h>
 void use(void *object);
@@ -150,6 +152,9 @@ class SframeMake(unittest.TestCase):
                 refused = run(*command)
                 self.assertEqual(refused.returncode, 1)
                 self.assertEqual(refused.stderr.count("\n"), 1, refused.stderr)
+        self.assertIn("is no ELF file", run("verify", text).stderr)
+        other = os.path.join(CASES, "s390x-v3", "libpub.so")
+        self.assertIn("none of a linked file for x86-64", run("verify", other).stderr)
         plain = self.compile()
         self.assertIn("has no .sframe", run("verify", plain).stderr)
         self.assertEqual(run("make", plain).returncode, 2)

@@ -293,6 +293,19 @@ class Types(unittest.TestCase):
             text = types("dump", "--source", source, path, "enum huge").stdout
             self.assertIn("MOST = 18446744069414584320\n", text)
 
+    def test_a_file_that_continues_another_is_told_from_a_damaged_one(self):
+        path = os.path.join(self.folder.name, "split.btf")
+        names = b"name\0"
+        with open(path, "wb") as file:
+            file.write(struct.pack("<HBB5I", 0xEB9F, 1, 0, 24, 0, 12, 12, len(names)))
+            file.write(struct.pack("<3I", 0, 2 << 24, 0x700) + names)
+        done = types("dump", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("continues the BTF of another file; name that with --base", done.stderr)
+        with open(path, "wb") as file:
+            file.write(b"text\n" * 20)
+        self.assertIn("malformed", types("dump", path).stderr)
+
     def test_equal_files_have_no_differences(self):
         for path in (self.btf, self.ctf, self.dwarf):
             done = types("diff", path, path)
