@@ -161,6 +161,7 @@ static json_t *swift_crash_log(const json_t *report, bool crashed_only)
 {
     const json_t *crash = json_object_get(report, "crash");
     const char *arch = report_string(json_object_get(report, "host"), "arch");
+    const char *os = report_string(json_object_get(report, "host"), "os");
     const char *summary = report_string(crash, "summary");
     const char *name = report_string(crash, "name");
     if (summary == NULL)
@@ -173,7 +174,9 @@ static json_t *swift_crash_log(const json_t *report, bool crashed_only)
     (void)json_object_set_new(out, "faultAddress",
                               address != NULL ? address
                                               : json_string("0x0000000000000000"));
-    (void)json_object_set_new(out, "platform", json_string("Linux"));
+    (void)json_object_set_new(out, "platform",
+                              os != NULL ? json_sprintf("Linux (%s)", os)
+                                         : json_string("Linux"));
     (void)json_object_set_new(out, "architecture",
                               json_string(arch != NULL ? arch : "unknown"));
     add_swift_threads(out, report, crashed_only);

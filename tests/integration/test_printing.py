@@ -186,8 +186,9 @@ class SwiftJson(unittest.TestCase):
             log = json.loads(done.stdout)
             one = json.loads(scene.command("show", "--format", "swift-json", "--threads",
                                            "crashed").stdout)
+        system = f"Linux ({report['host']['os']})"
         self.assertEqual((log["kind"], log["platform"], log["timestamp"]),
-                         ("crashReport", "Linux", report["time"]))
+                         ("crashReport", system, report["time"]))
         self.assertEqual(len(log["threads"]), len(report["threads"]))
         self.assertEqual(one["omittedThreads"], len(report["threads"]) - 1)
         crashed, = [thread for thread in log["threads"] if thread.get("crashed")]
