@@ -520,8 +520,8 @@ static void tick_progress(void *context)
     progress_show(&upload->progress, what.bytes != NULL ? what.bytes : "", 1, 0);
 }
 
-// read_symbols_build_id reads the build ID of the ELF file fd, size bytes long, and says
-// whether it has code; false: it has none.
+// read_symbols_build_id reads the build ID of the ELF file fd, size bytes long, and
+// says whether it has code; false: it has none.
 static bool read_symbols_build_id(int fd, size_t size, char *out, bool *out_code)
 {
     struct elf_section text;
@@ -542,8 +542,8 @@ static bool read_symbols_build_id(int fd, size_t size, char *out, bool *out_code
     return found;
 }
 
-// make_symbols_file makes an ELF file of Breakpad's symbols in from; NULL: why says what
-// is wrong.
+// make_symbols_file makes an ELF file of Breakpad's symbols in from; NULL: why says
+// what is wrong.
 static FILE *make_symbols_file(FILE *from, uint64_t *out_size, const char **out_why)
 {
     struct text CH_CLEANUP(text_deinit) symbols = { 0 };
@@ -562,8 +562,7 @@ static FILE *make_symbols_file(FILE *from, uint64_t *out_size, const char **out_
     if (breakpad_symbols_to_elf(text, machine, build_id, size, &made) != CH_OK)
         return NULL;
     FILE *file = tmpfile();
-    bool whole = file != NULL &&
-                 fwrite(made.bytes, 1, made.size, file) == made.size &&
+    bool whole = file != NULL && fwrite(made.bytes, 1, made.size, file) == made.size &&
                  fflush(file) == 0;
     if (file != NULL)
         rewind(file);

@@ -324,9 +324,9 @@ void api_put_symbols(struct http_request *request)
     struct symbol_upload *upload = request->state;
     char error[STORE_ERROR_SIZE];
     enum ch_status status = symbol_upload_check(upload);
-    if (status == CH_OK && (keep_first(request, upload) ||
-                            keep_complete(request, upload) ||
-                            !symbols_have_room(request, upload)))
+    if (status == CH_OK &&
+        (keep_first(request, upload) || keep_complete(request, upload) ||
+         !symbols_have_room(request, upload)))
         return;
     if (status == CH_OK)
         status = symbol_upload_finish(upload);

@@ -59,8 +59,8 @@ typedef void core_say_fn(void *context, const char *format, ...) CH_PRINTF(2, 3)
 
 // A core_places is where the files of the core's images are looked for.
 struct core_places {
-    const char *exe;     // the program; NULL: at the core's path
-    const char *sysroot; // the folder that was the core's /; NULL: our own
+    const char *exe;         // the program; NULL: at the core's path
+    const char *sysroot;     // the folder that was the core's /; NULL: our own
     const char *const *made; // folders, followed by NULL, with unwind tables of images
                              // that have no file: .build-id/ab/cdef….sym; NULL: none
 };

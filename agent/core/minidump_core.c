@@ -298,7 +298,7 @@ static enum module_file try_module_file(const struct making *m,
         !is_build(module, outline->build_id, outline->build_id_size))
         return FILE_NONE;
     const char *suffix = strrchr(path, '.');
-    return has_code(outline) ? FILE_FOUND
+    return has_code(outline)                               ? FILE_FOUND
            : suffix != NULL && strcmp(suffix, ".sym") == 0 ? FILE_OF_SYMBOLS
                                                            : FILE_WITHOUT_CODE;
 }

@@ -18,9 +18,9 @@
 typedef void minidump_named_fn(void *context, const char *path, const char *name);
 
 struct minidump_places {
-    const char *exe;     // the program; NULL: at its path
-    const char *sysroot; // the folder that was /; NULL: our own
-    const char *symbols; // a folder with files by name or build ID; NULL: none
+    const char *exe;         // the program; NULL: at its path
+    const char *sysroot;     // the folder that was /; NULL: our own
+    const char *symbols;     // a folder with files by name or build ID; NULL: none
     const char *const *made; // as of core_places; NULL: none
     // Folders below sysroot, followed by NULL, with files by build ID. No other files
     // are used then, and the core's paths are not the minidump's: named gets them.

@@ -202,10 +202,10 @@ static void write_windows(struct json_writer *w, const struct capture *capture)
     }
 }
 
-// find_stack_memory finds the stack that sp points into. After an overflow sp is in the guard
-// below the stack, or in the gap that the kernel leaves there.
+// find_stack_memory finds the stack that sp points into. After an overflow sp is in the
+// guard below the stack, or in the gap that the kernel leaves there.
 static const struct target_mapping *find_stack_memory(const struct capture *capture,
-                                               uint64_t sp)
+                                                      uint64_t sp)
 {
     enum { GUARD_MAX = 2 << 20 };
     const struct target_mapping *mappings = capture->images.mappings;

@@ -221,12 +221,12 @@ static bool write_forms(const struct ci_crashes *all, const struct options *opti
     if (annotations != NULL)
         (strcmp(annotations, "github") == 0 ? ci_write_commands
                                             : ci_write_gitlab)(all, stdout);
-    bool junit = write_form(all, junit_file != NULL ? NULL : folder,
-                            junit_file != NULL ? junit_file : "junit.xml",
-                            ci_write_junit);
-    bool sarif = write_form(all, sarif_file != NULL ? NULL : folder,
-                            sarif_file != NULL ? sarif_file : "crashes.sarif",
-                            ci_write_sarif);
+    bool junit =
+        write_form(all, junit_file != NULL ? NULL : folder,
+                   junit_file != NULL ? junit_file : "junit.xml", ci_write_junit);
+    bool sarif =
+        write_form(all, sarif_file != NULL ? NULL : folder,
+                   sarif_file != NULL ? sarif_file : "crashes.sarif", ci_write_sarif);
     bool gitlab =
         write_form(all, folder, "gl-code-quality-report.json", ci_write_gitlab);
     bool text = write_form(all, folder, "summary.md", ci_write_summary);

@@ -98,10 +98,10 @@ static void put_note(struct text *notes, uint32_t type, const struct text *descr
 static uint64_t core_register(const json_t *registers, const char *name)
 {
     enum { USER_CS = 0x33, USER_SS = 0x2b };
-    return name == NULL               ? UINT64_MAX
+    return name == NULL              ? UINT64_MAX
            : strcmp(name, "cs") == 0 ? USER_CS
            : strcmp(name, "ss") == 0 ? USER_SS
-                                      : core_address(registers, name);
+                                     : core_address(registers, name);
 }
 
 static void put_thread(struct text *notes, const struct core_machine *machine,

@@ -30,7 +30,7 @@ struct conversion {
     struct minidump parsed;
     json_t *facts;
     json_t *problems;
-    json_t *names; // of modules, by their paths in the core
+    json_t *names;                     // of modules, by their paths in the core
     char own[SYMBOL_FOLDER_PATH_SIZE]; // the project's folder of debug files
     const char *made[3];
     struct text raw;
@@ -111,14 +111,14 @@ static enum ch_status convert_dump(struct conversion *conversion, const char **o
     conversion->made[0] =
         symbol_folder_of(upload->symbols, upload->project, conversion->own);
     conversion->made[1] = upload->symbols;
-    const struct minidump_places places = {
-        .sysroot = upload->symbols,
-        .made = conversion->made,
-        .builds = upload->project[0] != 0 ? builds : builds + 1,
-        .named = note_module,
-        .say = say_problem,
-        .context = conversion
-    };
+    const struct minidump_places places = { .sysroot = upload->symbols,
+                                            .made = conversion->made,
+                                            .builds = upload->project[0] != 0
+                                                          ? builds
+                                                          : builds + 1,
+                                            .named = note_module,
+                                            .say = say_problem,
+                                            .context = conversion };
     const void *bytes = conversion->dump.at;
     size_t size = cursor_left(&conversion->dump);
     int core;

@@ -43,9 +43,8 @@ const char *symbol_kind_ending(enum symbol_kind kind)
 static bool file_path(const char *folder, enum symbol_kind kind, const char *id,
                       char *out)
 {
-    int length =
-        snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s%s", folder, id,
-                 id + 2, symbol_kind_ending(kind));
+    int length = snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/%.2s/%s%s",
+                          folder, id, id + 2, symbol_kind_ending(kind));
     return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE;
 }
 
@@ -214,8 +213,8 @@ enum ch_status symbol_upload_check(struct symbol_upload *upload)
                                 ? source_bundle_check(bytes, size)
                                 : check_build(upload, bytes, size);
     munmap(bytes, size);
-    upload->existed = status == CH_OK && symbol_folder_has(upload->folder, upload->kind,
-                                                           upload->build_id);
+    upload->existed = status == CH_OK &&
+                      symbol_folder_has(upload->folder, upload->kind, upload->build_id);
     return status;
 }
 
