@@ -11,5 +11,5 @@
 // people_mask appends string with those replaced by `***`.
 void people_mask(const char *string, struct text *out);
 
-// people_have says whether people_mask would change string.
+// people_have returns true if people_mask would change string.
 bool people_have(const char *string);

@@ -429,20 +429,6 @@ static enum secret_name name_sure(struct sanitizing *s)
     return sure;
 }
 
-// name_is_of_environment is true for a name like GITHUB_TOKEN, which is none in prose,
-// even with words before it.
-static bool name_is_of_environment(const struct name *name)
-{
-    bool joined = false;
-    for (size_t i = 0; i < name->length; i++) {
-        char c = name->start[i];
-        joined = joined || (c == '_' && i != 0 && i + 1 != name->length);
-        if (c != '_' && !secret_text_is_upper(c) && !secret_text_is_digit(c))
-            return false;
-    }
-    return joined;
-}
-
 static enum secret_form name_form(const struct name *name, const char *value,
                                   const struct secret_mark *separator)
 {
@@ -451,7 +437,7 @@ static enum secret_form name_form(const struct name *name, const char *value,
         return SECRET_FORM_PAIR;
     // The output of a test program has no names: `PASS: the first case`.
     bool passed = name->length == 4 && strncmp(name->start, "PASS", 4) == 0;
-    bool prose = name->in_prose && !name_is_of_environment(name);
+    bool prose = name->in_prose && !secret_text_is_variable(name->start, name->length);
     return prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
 }
 

@@ -395,6 +395,18 @@ struct changes {
     char before; // class of the letter before: A, a, 0; 0: there is none
 };
 
+bool secret_text_is_variable(const char *name, size_t length)
+{
+    bool joined = false;
+    for (size_t i = 0; i < length; i++) {
+        joined = joined || (name[i] == '_' && i != 0 && i + 1 != length);
+        if (name[i] != '_' && !secret_text_is_upper(name[i]) &&
+            !secret_text_is_digit(name[i]))
+            return false;
+    }
+    return joined;
+}
+
 static char class_of(char c)
 {
     if (secret_text_is_upper(c))

@@ -89,6 +89,10 @@ static inline bool secret_text_is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
+// secret_text_is_variable returns true for a name like GITHUB_TOKEN, which is no word
+// of prose.
+bool secret_text_is_variable(const char *name, size_t length);
+
 // secret_form is the form in which a name and a value are written.
 enum secret_form {
     SECRET_FORM_PROSE, // after other words: `unexpected token: x`
