@@ -13,7 +13,7 @@
 
 // attach_report stops process pid, appends its raw report to out and, unless held is
 // NULL, appends to held what values are later made from (report/file/held_file.h); then
-// it resumes the process. CH_ERR_IO: it cannot be stopped; errno says why.
+// it resumes the process. CH_ERR_IO: it cannot be stopped; errno is set.
 CH_CHECKED enum ch_status attach_report(pid_t pid, const struct settings *settings,
                                         const char *home, struct text *out,
                                         struct text *held);

@@ -78,7 +78,7 @@ static void path_to_fp(struct code_path *path, int64_t offset)
     path->saved_count = 0;
 }
 
-// is_new says whether a jump leads where none did before, and notes it: a loop is
+// is_new returns true if a jump leads where none did before, and notes it: a loop is
 // followed once.
 static bool is_new(struct code_search *search, uint64_t target)
 {

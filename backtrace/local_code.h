@@ -36,7 +36,7 @@ const Elf64_Phdr *local_code_segments(const struct local_image *image, size_t *c
 bool local_code_segment(const struct local_image *image, uint64_t address,
                         bool executable, uint64_t *low, uint64_t *high);
 
-// local_code_is_lasting says whether image stays until the process ends.
+// local_code_is_lasting returns true if image stays until the process ends.
 bool local_code_is_lasting(const struct local_image *image);
 
 // local_code_stamp is a number that changes when another file is loaded in the place of
@@ -53,11 +53,11 @@ CH_CHECKED enum ch_status local_code_rules(const struct local_image *image, uint
 // the C library cannot find them itself.
 void local_code_publish(const struct local_image *images, size_t count);
 
-// local_code_any_sframe says whether an image that was listed has SFrame;
+// local_code_any_sframe returns true if an image that was listed has SFrame;
 // local_code_saw_sframe sets that.
 bool local_code_any_sframe(void);
 void local_code_saw_sframe(void);
 
-// local_code_is_readable says whether the bytes of a page at address can be read. It
+// local_code_is_readable returns true if the bytes of a page at address can be read. It
 // asks the kernel by a call that does nothing.
 bool local_code_is_readable(uint64_t address);

@@ -65,7 +65,7 @@ static bool extend_stack(struct local_walk *w, uint64_t end)
     return end <= w->stack_high;
 }
 
-// on_stack says whether size bytes at address can be read as part of the stack.
+// on_stack returns true if size bytes at address can be read as part of the stack.
 static inline bool on_stack(struct local_walk *w, uint64_t address, uint64_t size)
 {
     if (address < w->stack_low || address > UINT64_MAX - size)
@@ -73,7 +73,7 @@ static inline bool on_stack(struct local_walk *w, uint64_t address, uint64_t siz
     return address + size <= w->stack_high || extend_stack(w, address + size);
 }
 
-// in_segment says the same of loaded segments of images.
+// in_segment does the same of loaded segments of images.
 static bool in_segment(uint64_t address, uint64_t size)
 {
     struct local_image image;
@@ -91,7 +91,7 @@ static UNCHECKED void copy_bytes(uint64_t address, void *to, size_t size)
         bytes[i] = ((const volatile unsigned char *)(uintptr_t)address)[i];
 }
 
-// is_readable says the same of what is in no image: the kernel is asked.
+// is_readable does the same of what is in no image: the kernel is asked.
 static bool is_readable(uint64_t address, uint64_t size)
 {
     const uint64_t last = address + size - 1;
@@ -99,7 +99,7 @@ static bool is_readable(uint64_t address, uint64_t size)
            (address / PAGE_BYTES == last / PAGE_BYTES || local_code_is_readable(last));
 }
 
-// at_code says the same of what is at the walk's PC, which may be in no image.
+// at_code does the same of what is at the walk's PC, which may be in no image.
 static bool at_code(const struct local_walk *w, uint64_t address, uint64_t size)
 {
     const uint64_t reach = 16;
@@ -155,8 +155,8 @@ static bool number_image(struct local_walk *w, const struct local_image *image,
     return true;
 }
 
-// is_same_image says whether an image, by its number in the table, is what it was. It
-// is compared once in each walk.
+// is_same_image returns true if an image, by its number in the table, is what it was.
+// It is compared once in each walk.
 static bool is_same_image(struct local_walk *w, uint8_t number)
 {
     struct local_image image;
@@ -171,8 +171,8 @@ static bool is_same_image(struct local_walk *w, uint8_t number)
     return true;
 }
 
-// may_leave_signal says whether the code at pc, which can be read, may be the one that
-// returns from a signal.
+// may_leave_signal returns whether the code at pc, which can be read, may be the one
+// that returns from a signal.
 static UNCHECKED bool may_leave_signal(uint64_t pc)
 {
     const unsigned char *code = (const unsigned char *)(uintptr_t)pc;
@@ -183,9 +183,9 @@ static UNCHECKED bool may_leave_signal(uint64_t pc)
 #endif
 }
 
-// is_code_outside says whether pc, which is in no image, is in code: after a call, as
-// in what was compiled while the program ran, or where a signal handler returns to, as
-// under qemu, which has no vDSO. The stack has no code.
+// is_code_outside returns true if pc, which is in no image, is in code: after a call,
+// as in what was compiled while the program ran, or where a signal handler returns to,
+// as under qemu, which has no vDSO. The stack has no code.
 static bool is_code_outside(const struct local_walk *w, uint64_t pc)
 {
     const struct memory_reader memory = { .read = local_read_code };
@@ -194,7 +194,7 @@ static bool is_code_outside(const struct local_walk *w, uint64_t pc)
            (unwind_arch_native()->after_call(&memory, pc) || may_leave_signal(pc));
 }
 
-// is_code says whether pc is in code of an image, or in other code.
+// is_code returns true if pc is in code of an image, or in other code.
 static bool is_code(struct local_walk *w, uint64_t pc)
 {
     struct local_image image;
@@ -316,8 +316,8 @@ static size_t walk_end(struct local_walk *w, enum crashhook_raw_end end)
     return 0;
 }
 
-// may_repeat says whether a step can be taken that is the last one, or of an image that
-// can be unloaded.
+// may_repeat returns true if a step can be taken that is the last one, or of an image
+// that can be unloaded.
 static bool may_repeat(struct local_walk *w, const struct local_step *step)
 {
     if (step->image != 0 && !is_same_image(w, step->image))
@@ -481,7 +481,7 @@ static enum ch_status walk_by_signal(struct local_walk *w,
     return CH_OK;
 }
 
-// check_step says whether w->state is further out, and in code.
+// check_step finds out whether w->state is further out, and in code.
 static enum ch_status check_step(struct local_walk *w, bool signal)
 {
     uint64_t pc = w->state.registers.value[UNWIND_PC];
@@ -498,8 +498,8 @@ static enum ch_status check_step(struct local_walk *w, bool signal)
     return is_code(w, pc) ? CH_OK : CH_ERR_NOT_FOUND;
 }
 
-// is_plausible says whether the state's PC, which is in code, is after a call or where
-// a signal handler returns to. It is asked where a step rests on no rules.
+// is_plausible returns true if the state's PC, which is in code, is after a call or
+// where a signal handler returns to. It is asked where a step rests on no rules.
 static bool is_plausible(const struct local_walk *w)
 {
     const struct memory_reader memory = { .read = local_read_code };
@@ -708,8 +708,8 @@ static enum ch_status walk_by_record(struct local_walk *w)
     return CH_OK;
 }
 
-// is_record_false says whether the frame record of a function in an image leads to an
-// address in none, as where the function uses the register for something else. Rules
+// is_record_false returns whether the frame record of a function in an image leads to
+// an address in none, as where the function uses the register for something else. Rules
 // are then tried before the kernel is asked for that address. Where calls push nothing,
 // the stack pointer is not known after a record, and rules could not be followed.
 static UNCHECKED bool is_record_false(struct local_walk *w)

@@ -294,7 +294,7 @@ static const struct option attach_options[] = {
     { 0 },
 };
 
-// why_no_attach says why a process could not be stopped, and what to do about it.
+// why_no_attach returns why a process could not be stopped, and what to do about it.
 static const char *why_no_attach(int error)
 {
     if (error == EPERM)

@@ -109,7 +109,7 @@ static enum ch_status print_instructions(struct cbf_reader *reader,
     }
 }
 
-// explain_cbf_status says what is wrong at offset, where the decoder stopped.
+// explain_cbf_status finds out what is wrong at offset, where the decoder stopped.
 static int explain_cbf_status(enum ch_status status, const struct text *data,
                               size_t offset)
 {

@@ -68,7 +68,7 @@ static void command_deinit(struct core_command *command)
     session_deinit(&command->session);
 }
 
-// why_no_core says why a core could not be read.
+// why_no_core finds out why a core could not be read.
 static const char *why_no_core(enum ch_status status)
 {
     const char *words = core_store_unreadable(status);

@@ -171,7 +171,7 @@ static int run_row(const struct command *command, char **argv)
     return command->run(&options);
 }
 
-// misspelled says that there is no command word, and which one is like it.
+// misspelled reports that there is no command word, and which one is like it.
 static int misspelled(const char *word)
 {
     enum { DISTANCE_MAX = 2 };

@@ -426,7 +426,7 @@ static const struct tool *find_tool(const char *name)
     return NULL;
 }
 
-// mcp_tools_find says whether there is a tool of that name.
+// mcp_tools_find returns true if there is a tool of that name.
 static bool mcp_tools_find(const char *name)
 {
     return find_tool(name) != NULL;
@@ -443,7 +443,7 @@ static const struct argument *find_argument(const struct tool *tool, const char 
     return NULL;
 }
 
-// check_arguments says in out what is wrong with the arguments; true: nothing.
+// check_arguments reports in out what is wrong with the arguments; true: nothing.
 static bool check_arguments(const struct tool *tool, const json_t *arguments,
                             struct text *out)
 {

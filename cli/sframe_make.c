@@ -322,7 +322,7 @@ static void write_cfi_rule(const struct unwind_rule *rule, char out[RULE_SIZE])
     }
 }
 
-// row_ends_stack says whether a row has no caller, in either format's way.
+// row_ends_stack returns true if a row has no caller, in either format's way.
 static bool row_ends_stack(const struct unwind_row *row)
 {
     return row->flags & UNWIND_OUTERMOST || row->ra.kind == UNWIND_UNDEFINED;

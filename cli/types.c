@@ -371,8 +371,8 @@ static void types_read_spelling(struct listing *listing)
         types_squeeze(whole.bytes, &listing->spelling);
 }
 
-// type_is_wanted says whether a type is listed: it matches by its name as C spells it,
-// or by its tag.
+// type_is_wanted returns true if a type is listed: it matches by its name as C spells
+// it, or by its tag.
 static bool type_is_wanted(const struct listing *listing, uint32_t index)
 {
     const struct type *type = &listing->table->types[index];

@@ -27,7 +27,7 @@ static bool decode_upload(struct http_request *request, struct text *out)
     return status == CH_OK;
 }
 
-// fail_minidump says why there is no report.
+// fail_minidump reports why there is no report.
 static void fail_minidump(struct http_request *request, enum ch_status status,
                           const struct text *why)
 {

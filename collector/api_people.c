@@ -95,7 +95,7 @@ void api_revoke_token(struct http_request *request)
         api_answer_json(request, 200, json_pack("{s:s}", "revoked", request->id));
 }
 
-// names_somebody says whether the filter is about one host or the value of a tag: a
+// names_somebody returns true if the filter is about one host or the value of a tag: a
 // slip must not remove everything.
 static bool names_somebody(const struct store_filter *filter)
 {

@@ -71,7 +71,7 @@ static void write_owner_key(struct http_request *request, enum symbol_kind kind,
                      kind == SYMBOL_SOURCES ? kind : SYMBOL_DEBUG_FILE, id, out);
 }
 
-// is_owned_by_other says whether another name of the client's project sent a file
+// is_owned_by_other returns true if another name of the client's project sent a file
 // first.
 static bool is_owned_by_other(struct http_request *request, enum symbol_kind kind,
                               const char *id)
@@ -291,7 +291,7 @@ static struct symbol_kept symbol_kept_of(const struct http_request *request,
                                  .release = release != NULL ? release : "" };
 }
 
-// symbols_have_room says whether the file's project may keep so much; if not, it
+// symbols_have_room returns true if the file's project may keep so much; if not, it
 // answers.
 static bool symbols_have_room(struct http_request *request,
                               const struct symbol_upload *upload)

@@ -87,7 +87,7 @@ static const char *read_tracker(char *text, struct tracker *out)
     return NULL;
 }
 
-// is_signed says whether a body was signed with a secret. It takes as long for every
+// is_signed returns true if a body was signed with a secret. It takes as long for every
 // signature.
 static bool is_signed(const struct text *body, const char *secret,
                       const char *signature)
@@ -185,9 +185,9 @@ static enum ch_status find_group_of_issue(struct store *store, const char *text,
     return store_find_report(store, report, take_group, out);
 }
 
-// may_decide says whether whoever changed an issue has a right in its repository: the
-// author is known to have one, or somebody other than the author changed it. Forgejo
-// and Gitea send no association.
+// may_decide returns true if whoever changed an issue has a right in its repository:
+// the author is known to have one, or somebody other than the author changed it.
+// Forgejo and Gitea send no association.
 static bool may_decide(const json_t *issue, const char *login)
 {
     static const char *const members[] = { "OWNER", "MEMBER", "COLLABORATOR" };

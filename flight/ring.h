@@ -57,7 +57,7 @@ static inline void ring_leave(struct flight_ring *ring)
     ring->busy = 0;
 }
 
-// ring_fits says whether a record can be written directly: there is room, its time
+// ring_fits returns true if a record can be written directly: there is room, its time
 // difference fits, and the thread is still on the ring's processor.
 static inline bool ring_fits(const struct flight_ring *ring, uint64_t tsc,
                              uint64_t size)

@@ -41,6 +41,6 @@ CH_CHECKED enum ch_status image_outline_read(const struct memory_reader *from,
                                              struct image_outline *out);
 
 // image_outline_open opens the regular file at path and reads its outline. CH_ERR_IO:
-// it cannot be opened; errno says why. Otherwise as image_outline_read.
+// it cannot be opened; errno is set. Otherwise as image_outline_read.
 CH_CHECKED enum ch_status image_outline_open(const char *path,
                                              struct image_outline *out, int *out_fd);

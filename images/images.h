@@ -38,8 +38,8 @@ struct image_place {
 void place_note_read(struct cursor notes, uint64_t align, uint64_t address,
                      struct image_place places[PLACE_KINDS]);
 
-// place_note_problem says what is wrong with a place of size bytes in an image loaded
-// from start to end; NULL: nothing.
+// place_note_problem returns what is wrong with a place of size bytes in an image
+// loaded from start to end; NULL: nothing.
 const char *place_note_problem(const struct image_place *place, uint64_t start,
                                uint64_t end, size_t size);
 

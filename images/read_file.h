@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 // read_file appends at most limit_bytes of the file at path. CH_ERR_IO: it cannot be
-// opened or read; errno says why. CH_ERR_LIMIT: it is longer; the first part was
+// opened or read; errno is set. CH_ERR_LIMIT: it is longer; the first part was
 // appended.
 CH_CHECKED enum ch_status read_file(const char *path, size_t limit_bytes,
                                     struct text *out);

@@ -13,8 +13,9 @@
 // Reports may be untrusted; the agent has no more rings than this.
 enum { THREADS_MAX = 4096 };
 
-// type_is says whether the argument's C type is one of the words, each in one spelling
-// of libctf or DWARF. The upper bits of a register are undefined for a smaller type.
+// type_is returns true if the argument's C type is one of the words, each in one
+// spelling of libctf or DWARF. The upper bits of a register are undefined for a smaller
+// type.
 static bool type_is(const char *type, const char *const *words)
 {
     for (; type != NULL && *words != NULL; words++) {
@@ -214,8 +215,8 @@ static const json_t *named_frames_of(const json_t *report, json_int_t tid)
     return json_object_get(json_object_get(thread, "backtrace"), "frames");
 }
 
-// is_flight_frame_of says whether frame is one of the call's function: its function has
-// the call's entry address or, if it is inlined, the same name.
+// is_flight_frame_of returns true if frame is one of the call's function: its function
+// has the call's entry address or, if it is inlined, the same name.
 static bool is_flight_frame_of(const json_t *frame, const json_t *call)
 {
     const char *name = flight_string_of(call, "function");

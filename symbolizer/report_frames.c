@@ -103,7 +103,7 @@ static enum ch_status frames_from_cbf(const json_t *backtrace, json_t **out)
     return CH_OK;
 }
 
-// frame_is_ready says whether a frame needs no preparation: it has no names, and its
+// frame_is_ready returns true if a frame needs no preparation: it has no names, and its
 // image is set.
 static bool frame_is_ready(const json_t *frame)
 {

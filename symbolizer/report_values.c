@@ -208,7 +208,7 @@ static void add_value_problem(json_t *report, const char *status)
     (void)json_array_append_new(problems, problem);
 }
 
-// take_cut says in the report's problems which budget was used up.
+// take_cut reports in the report's problems which budget was used up.
 static void take_cut(json_t *report, const json_t *cut)
 {
     static const char *const budgets[][2] = {

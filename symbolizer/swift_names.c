@@ -37,7 +37,7 @@ static const char *const swift_libraries[] = {
     "/opt/swift/usr/lib/swift/linux/libswiftCore.so",
 };
 
-// swift_is_rooted says whether only root can change the file at path: it and all its
+// swift_is_rooted returns true if only root can change the file at path: it and all its
 // folders are root's. It stores the path without links, which may be anybody's.
 static bool swift_is_rooted(const char *path, char real[PATH_MAX])
 {

@@ -206,7 +206,7 @@ static bool has_names(const json_t *waits)
     return has;
 }
 
-// may_be_named says whether an image may hold one of the locks.
+// may_be_named returns true if an image may hold one of the locks.
 static bool may_be_named(const struct wait_naming *symbolization)
 {
     uint64_t address;

@@ -25,7 +25,7 @@ struct backtrace_limit {
     bool failed;   // out of memory; the frames kept so far are right
 };
 
-// backtrace_entry_kind says what backtrace_limit_entry found at an index.
+// backtrace_entry_kind is what backtrace_limit_entry found at an index.
 enum backtrace_entry_kind { BACKTRACE_FRAME, BACKTRACE_OMITTED, BACKTRACE_TRUNCATED };
 
 struct backtrace_entry {

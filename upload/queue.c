@@ -197,7 +197,7 @@ static void *workers_end(struct workers *workers)
     return worker->context;
 }
 
-// workers_judge says how a piece of work went.
+// workers_judge reports how a piece of work went.
 static void workers_judge(struct workers *workers, bool well)
 {
     workers->well = well ? workers->well + 1 : 0;

@@ -54,7 +54,7 @@ struct verdict {
 // verdict_begin sets the verdict while nothing is known.
 void verdict_begin(struct verdict *out);
 
-// verdict_down says why the target cannot take reports now; the report waits.
+// verdict_down reports why the target cannot take reports now; the report waits.
 void verdict_down(struct verdict *out, const char *format, ...) CH_PRINTF(2, 3);
 
 // verdict_refused judges any answer except 2xx to what was sent, such as "the report".

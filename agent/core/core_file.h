@@ -87,7 +87,7 @@ struct core_file {
 
 // core_file_open reads the headers and notes of the core on fd, which must stay open.
 // CH_ERR_MALFORMED: it is not a core. CH_ERR_UNSUPPORTED: a core of an unknown machine.
-// CH_ERR_TRUNCATED: it ends within its header. CH_ERR_IO: errno says why.
+// CH_ERR_TRUNCATED: it ends within its header. CH_ERR_IO: errno is set.
 CH_CHECKED enum ch_status core_file_open(struct core_file *core, int fd);
 void core_file_close(struct core_file *core);
 

@@ -26,11 +26,11 @@ struct core_input {
 };
 
 // core_input_open creates the file in folder, otherwise in memory. False: neither is
-// possible, and errno says why.
+// possible, and errno is set.
 bool core_input_open(const char *folder, struct core_input *out);
 
 // core_input_fill copies the pipe from to the file, after its start, until its end.
-// CH_ERR_IO: from cannot be read; errno says why.
+// CH_ERR_IO: from cannot be read; errno is set.
 CH_CHECKED enum ch_status core_input_fill(const struct core_input *input, int from);
 
 // core_input_keep copies the pipe from, until its end, to a file in folder, otherwise

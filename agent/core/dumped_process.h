@@ -33,11 +33,11 @@ struct dumped_process {
 
 // dumped_process_open opens them, and has later reads of /proc/TID/maps and of its
 // auxiliary vector use what is opened now (read_process_file_keep). CH_ERR_IO: its
-// files in /proc may not be read; errno says why.
+// files in /proc may not be read; errno is set.
 CH_CHECKED enum ch_status dumped_process_open(pid_t pid, struct dumped_process *out);
 void dumped_process_close(struct dumped_process *process);
 
 // dumped_notes_copy copies the start of the stream from, through the end of the notes,
 // to the file to. CH_ERR_MALFORMED: it is no core. CH_ERR_TRUNCATED: it ends early.
-// CH_ERR_IO: errno says why.
+// CH_ERR_IO: errno is set.
 CH_CHECKED enum ch_status dumped_notes_copy(int from, int to);

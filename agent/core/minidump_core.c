@@ -547,7 +547,7 @@ static void complete_build_id(const struct making *m, const char *path,
     memcpy(module->build_id, outline.build_id, outline.build_id_size);
 }
 
-// say_missing_file says why frames of a module are guessed. The vDSO has no file.
+// say_missing_file reports why frames of a module are guessed. The vDSO has no file.
 static void say_missing_file(const struct making *m,
                              const struct minidump_module *module,
                              enum module_file found)

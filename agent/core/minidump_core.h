@@ -33,6 +33,6 @@ struct minidump_places {
 
 // minidump_to_core reads the minidump on fd and gives a descriptor of the core, which
 // is in memory. CH_ERR_MALFORMED and CH_ERR_UNSUPPORTED: out_why says what it is
-// instead. CH_ERR_IO: errno says why.
+// instead. CH_ERR_IO: errno is set.
 CH_CHECKED enum ch_status minidump_to_core(int fd, const struct minidump_places *places,
                                            int *out_fd, const char **out_why);

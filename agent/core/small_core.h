@@ -44,5 +44,5 @@ CH_CHECKED enum ch_status small_core_copy(struct core_capture *from,
                                           uint64_t limit_bytes, struct small_core *out);
 void small_core_deinit(struct small_core *core);
 
-// small_core_write writes the core to the empty file fd. CH_ERR_IO: errno says why.
+// small_core_write writes the core to the empty file fd. CH_ERR_IO: errno is set.
 CH_CHECKED enum ch_status small_core_write(struct small_core *core, int fd);

@@ -85,8 +85,8 @@ static bool pointers_visit(struct held_pointers *pointers, uint64_t address)
     return true;
 }
 
-// pointers_may_lead_on says whether word, which points into the mapping, points to what
-// may have pointers of the program: to memory that it can change and that is of no
+// pointers_may_lead_on returns true if word, which points into the mapping, points to
+// what may have pointers of the program: to memory that it can change and that is of no
 // file.
 static bool pointers_may_lead_on(const struct target_mapping *mapping, uint64_t word)
 {

@@ -106,7 +106,7 @@ static void append_mebibytes(struct text *out, uint64_t bytes)
         text_appendf(out, "%" PRIu64 " MB", bytes >> 20);
 }
 
-// append_used says what the process used last.
+// append_used reports what the process used last.
 static void append_used(const struct termination *termination, struct text *out)
 {
     const struct liveness_sample *last = last_sample(termination);
@@ -160,7 +160,7 @@ static void judge_memory(struct termination *termination)
     append_used(termination, out);
 }
 
-// append_service says why a service manager kills in this way.
+// append_service reports why a service manager kills in this way.
 static void append_service(struct termination *termination)
 {
     const struct context_liveness *liveness = &termination->liveness;

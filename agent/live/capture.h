@@ -175,7 +175,7 @@ uint64_t target_crash_guess_trap(const siginfo_t *info);
 // capture_take stops process pid and collects what a report needs, except the stacks.
 // The caller sets capture->settings, home and crash and zeroes the rest; it also sets
 // stop where a tracer, or the kernel, already holds the threads (stop_traced). On
-// failure the stopped threads are resumed; for CH_ERR_IO, errno says why.
+// failure the stopped threads are resumed; for CH_ERR_IO, errno is set.
 CH_CHECKED enum ch_status capture_take(struct capture *capture, pid_t pid);
 
 // capture_look reads the images and facts of a process that goes on meanwhile: there

@@ -34,7 +34,7 @@ struct snapshot {
 
 // snapshot_take stops the process for at most budget_ms plus the time of a fork.
 // CH_ERR_UNSUPPORTED: a fork would not be safe, or failed; out->why says why.
-// CH_ERR_IO: it cannot be stopped; errno says why. Call snapshot_end in any case.
+// CH_ERR_IO: it cannot be stopped; errno is set. Call snapshot_end in any case.
 CH_CHECKED enum ch_status snapshot_take(pid_t pid, unsigned budget_ms,
                                         struct snapshot *out);
 

@@ -123,7 +123,7 @@ static ssize_t read_page(int channel, uint64_t address, void *to, size_t length)
 }
 
 // target_server_read requests length bytes at address from the handler on channel and
-// returns how many it has before a hole. -1: there is no answer; errno says why.
+// returns how many it has before a hole. -1: there is no answer; errno is set.
 static ssize_t target_server_read(int channel, uint64_t address, void *to,
                                   size_t length)
 {

@@ -322,7 +322,7 @@ static bool seek_freed(const struct seeker *s, struct origin *out)
     return origin_heap_find_link(s->capture, s->value, &out->address, &out->next);
 }
 
-// find_holder says what confirms that the program has the pointer: another register,
+// find_holder returns what confirms that the program has the pointer: another register,
 // the stack, or that a piece of memory in use begins there.
 static const char *find_holder(const struct seeker *s, uint64_t pointer)
 {

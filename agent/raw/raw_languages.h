@@ -54,7 +54,7 @@ void raw_languages_deinit(struct raw_languages *languages);
 // Java.
 void raw_languages_serve(struct raw_languages *languages, struct unwind_space *space);
 
-// raw_languages_end_all says what had to be left out, after the last walk.
+// raw_languages_end_all reports what had to be left out, after the last walk.
 void raw_languages_end_all(struct raw_languages *languages);
 
 // raw_languages_begin begins the walk of a thread; its thread pointer may be 0.
@@ -72,7 +72,7 @@ void raw_languages_frames(struct raw_languages *languages,
                           const struct unwind_frame *frames, size_t count,
                           const struct unwind_state *state);
 
-// raw_languages_creator says that the next frame is no caller, but created what was
+// raw_languages_creator reports that the next frame is no caller, but created what was
 // walked: its place has the member `creator`.
 void raw_languages_creator(struct raw_languages *languages);
 

@@ -10,7 +10,7 @@
 #include "report/file/report_id.h"
 
 // raw_report_write unwinds every thread of capture and writes the report to fd, or
-// appends it to out where fd is -1. CH_ERR_IO: a write failed; errno says why.
+// appends it to out where fd is -1. CH_ERR_IO: a write failed; errno is set.
 CH_CHECKED enum ch_status raw_report_write(struct capture *capture,
                                            const char id[static REPORT_ID_SIZE], int fd,
                                            struct text *out);

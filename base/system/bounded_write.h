@@ -18,5 +18,5 @@ size_t bounded_write(int fd, const char *bytes, size_t size, unsigned stall_ms);
 
 // log_file_open opens it for appending, and makes it if it is missing. A file of a
 // user other than root and ours, or with a second name, is not. Negative: no log;
-// errno says why.
+// errno is set.
 int log_file_open(const char *log);

@@ -152,7 +152,7 @@ static enum command_result read_crashes(struct session *session, struct ci_crash
     return COMMAND_DONE;
 }
 
-// is_known_group says whether the collector had the group before the build began: it
+// is_known_group returns true if the collector had the group before the build began: it
 // may have the build's own reports by now.
 static bool is_known_group(const struct session *session, const char *base,
                            const char *fingerprint, const char *started)

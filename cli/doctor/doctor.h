@@ -65,20 +65,21 @@ doctor_check_fn doctor_user;
 // doctor_targets asks every target whether it would take a report.
 doctor_check_fn doctor_targets;
 
-// doctor_core says what the kernel does with core dumps.
+// doctor_core reports what the kernel does with core dumps.
 doctor_check_fn doctor_core;
 
-// doctor_program says what kind of program it is, and how `crashhook run` watches it.
+// doctor_program reports what kind of program it is, and how `crashhook run` watches
+// it.
 doctor_check_fn doctor_program;
 
-// doctor_container says what a container that this runs in does to reports.
+// doctor_container reports what a container that this runs in does to reports.
 doctor_check_fn doctor_container;
 
-// doctor_package says how the programs of a package of Debian's would be watched.
+// doctor_package reports how the programs of a package of Debian's would be watched.
 doctor_check_fn doctor_package;
 
-// doctor_process says what would stop a report of a process that lives, and of one that
-// has died what doctor_gone says.
+// doctor_process reports what would stop a report of a process that lives, and of one
+// that has died what doctor_gone says.
 doctor_check_fn doctor_process;
 
 // doctor_gone says from the spool, the kernel's log and the agent's why there is no
@@ -97,7 +98,7 @@ bool doctor_library_reports(const char *library, struct text *line);
 // doctor_await returns the exit code of a child, or 128 plus the signal that ended it.
 int doctor_await(pid_t pid);
 
-// doctor_agent_runs says whether this process can run the agent at that path.
+// doctor_agent_runs returns true if this process can run the agent at that path.
 bool doctor_agent_runs(const char *agent);
 
 // doctor_find_agent returns true if a path that fits is one of those where the handler

@@ -162,7 +162,7 @@ enum doctor_verdict doctor_library(struct doctor *doctor, struct doctor_finding 
     return DOCTOR_NOTE;
 }
 
-// note_kills says what else stops where there is no agent.
+// note_kills reports what else stops where there is no agent.
 static void note_kills(const struct settings *settings, struct text *line)
 {
     if (settings->kills != KILLS_NO)
@@ -235,7 +235,7 @@ static bool spool_answers(const char *path)
     return answers;
 }
 
-// note_room says what is left on the spool's disk, and for how large a file.
+// note_room returns what is left on the spool's disk, and for how large a file.
 static enum doctor_verdict note_room(const struct spool *spool, struct text *line)
 {
     struct statvfs room;

@@ -41,7 +41,7 @@ struct kernel_log_answer {
 
 enum { RECORD_SIZE = 8192, RECORDS_MAX = 100000, TIME_SIZE = 32 };
 
-// kernel_log_tells says whether message tells how process pid ended.
+// kernel_log_tells returns true if message tells how process pid ended.
 static bool kernel_log_tells(const char *message, pid_t pid, bool *out_memory)
 {
     char killed[48];
@@ -125,7 +125,7 @@ static bool find_in_file(const struct kernel_log_query *query,
 }
 
 // kernel_log_find returns whether there is such a message. False: there is none, or the
-// log cannot be read; then errno says why, or is 0.
+// log cannot be read; then errno is set, or is 0.
 static bool kernel_log_find(const struct kernel_log_query *query,
                             struct kernel_log_answer *out)
 {

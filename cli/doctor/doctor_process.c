@@ -278,7 +278,7 @@ static enum doctor_verdict note_live(pid_t pid, struct doctor_finding *out)
     return reported ? DOCTOR_FINE : DOCTOR_TROUBLE;
 }
 
-// is_started_after says whether a process that lives was started when the one in
+// is_started_after returns true if a process that lives was started when the one in
 // question was gone: the kernel gave the number away again.
 static bool is_started_after(pid_t pid, const struct time_span *span)
 {

@@ -14,7 +14,7 @@
 #include "handler/crash/crash_trust.h"
 #include "shared/agent_places.h"
 
-// note_privileges says which privileges the file grants, whoever starts it.
+// note_privileges reports which privileges the file grants, whoever starts it.
 static void note_privileges(const char *path, struct text *line)
 {
     struct stat file;
@@ -28,7 +28,8 @@ static void note_privileges(const char *path, struct text *line)
         text_append_string(line, "; it has file capabilities");
 }
 
-// has_handler says whether the program contains the handler, so that it needs no `run`.
+// has_handler returns true if the program contains the handler, so that it needs no
+// `run`.
 static bool has_handler(const struct program *program)
 {
     static const char *const names[] = { "libcrashhook.so", CRASHHOOK_SONAME,

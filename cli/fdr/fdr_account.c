@@ -68,7 +68,7 @@ static void account_enter(void *context, struct fdr_calls_thread *thread,
     (void)call;
 }
 
-// account_is_recursive says whether an outer call of the thread is of the same
+// account_is_recursive returns true if an outer call of the thread is of the same
 // function.
 static bool account_is_recursive(const struct fdr_calls_thread *thread,
                                  const struct fdr_call *call)

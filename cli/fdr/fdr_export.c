@@ -225,8 +225,8 @@ static enum ch_status write_exported_event(struct trace *trace, const json_t *ev
     return fdr_write_record(&trace->writer, &argument);
 }
 
-// is_paired says whether event may be written: the format requires that an exit has its
-// entry before it in the trace, and the entries of the oldest exits were not kept.
+// is_paired returns true if event may be written: the format requires that an exit has
+// its entry before it in the trace, and the entries of the oldest exits were not kept.
 static bool is_paired(struct trace *trace, const json_t *event)
 {
     int64_t depth = report_integer(event, "depth", 0);

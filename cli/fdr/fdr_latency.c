@@ -133,7 +133,7 @@ static bool latency_make_room(struct latencies *latencies)
     return ok;
 }
 
-// latency_is_near says whether value is one of those that may be a percentile: it is
+// latency_is_near returns true if value is one of those that may be a percentile: it is
 // equal to one as that was rounded in the first pass.
 static bool latency_is_near(const struct latencies *latencies,
                             const struct latency_row *row, uint64_t value)

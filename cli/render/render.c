@@ -203,7 +203,7 @@ static const json_t *rendered_thread_of(const json_t *report, int64_t tid)
     return NULL;
 }
 
-// append_open says how many calls were open, and whether all of them are on the stack.
+// append_open writes how many calls were open, and if all of them are on the stack.
 static void append_open(const json_t *flight, struct text *out)
 {
     size_t open = json_array_size(json_object_get(flight, "open_calls"));

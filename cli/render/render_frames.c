@@ -266,7 +266,7 @@ static void write_frame_note(const struct pen *pen, const char *note)
     pen_set(pen, PEN_PLAIN);
 }
 
-// write_stack_end says why the stack ends here, unless this is its outermost frame.
+// write_stack_end reports why the stack ends here, unless this is its outermost frame.
 static void write_stack_end(const struct pen *pen, const char *ended)
 {
     static const struct {

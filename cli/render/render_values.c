@@ -185,7 +185,7 @@ static void render_members(struct listing *listing, const json_t *value)
     listing->depth = 0;
 }
 
-// write_reason says why there is no value: `other-size (it has 80 bytes there)`.
+// write_reason reports why there is no value: `other-size (it has 80 bytes there)`.
 static void write_reason(const struct pen *pen, const json_t *watch)
 {
     const json_t *candidates = json_object_get(watch, "candidates");

@@ -39,7 +39,7 @@ static uint64_t read_limit(void)
     return is_read ? strtoull(line, NULL, 10) : 0;
 }
 
-// say_limit says that the kernel allows fewer blocks than are wanted.
+// say_limit reports that the kernel allows fewer blocks than are wanted.
 static void say_limit(void)
 {
     const char *wanted_text = getenv("CRASHHOOK_HEAP_SLOTS");

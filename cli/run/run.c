@@ -382,9 +382,9 @@ static int run_by_trace(const struct options *options, struct session *session)
     return run_traced(agent, options->arguments, kept);
 }
 
-// warn_of_sanitizer says what is different for a program with a sanitizer while it is
-// traced: LeakSanitizer traces the program's threads itself, and fails. Others end it
-// by an exit.
+// warn_of_sanitizer reports what is different for a program with a sanitizer while it
+// is traced: LeakSanitizer traces the program's threads itself, and fails. Others end
+// it by an exit.
 static void warn_of_sanitizer(const struct program *program, const char *command)
 {
     static const char *const names[] = { "__asan_init", "__hwasan_init", "__lsan_init",

@@ -154,7 +154,7 @@ static bool unreported_tell(const struct session *session, const char *program,
     return true;
 }
 
-// unreported_tell_exit says why an exit with a failure has no report, if the program
+// unreported_tell_exit reports why an exit with a failure has no report, if the program
 // has a sanitizer that may have caused it and that does not report to the handler.
 static void unreported_tell_exit(const struct session *session, const char *program,
                                  int status, uint64_t since_ms)
@@ -558,7 +558,7 @@ static int end_as(int status)
     return 128 + WTERMSIG(status);
 }
 
-// tell_cut_off says that the program crashed, although it did not end by that.
+// tell_cut_off reports that the program crashed, although it did not end by that.
 static void tell_cut_off(const char *program, int status)
 {
     bool killed = WIFSIGNALED(status);

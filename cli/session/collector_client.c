@@ -55,8 +55,8 @@ void collector_encode(struct text *out, const char *value)
     }
 }
 
-// say_refused says in one line why the collector gave nothing. CH_ERR_NOT_FOUND: it has
-// no such thing.
+// say_refused reports in one line why the collector gave nothing. CH_ERR_NOT_FOUND: it
+// has no such thing.
 static enum ch_status say_refused(const char *what, const char *url,
                                   const struct http_reply *reply)
 {
@@ -96,7 +96,7 @@ struct exchange {
     bool quiet; // a status other than 200 is not reported
 };
 
-// verb_of says in a message what was tried.
+// verb_of reports in a message what was tried.
 static const char *verb_of(const struct exchange *what)
 {
     return what->body != NULL || what->method != NULL ? "change" : "read";

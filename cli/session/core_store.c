@@ -336,7 +336,7 @@ const char *core_store_unreadable(enum ch_status status)
     }
 }
 
-// core_why says why the child could not read a core.
+// core_why finds out why the child could not read a core.
 static const char *core_why(enum ch_status status)
 {
     if (status == CH_ERR_FAULT)
@@ -554,7 +554,8 @@ static enum ch_status read_held_process(struct core_work *work,
     return dumped_process_open(store->options.pid, &work->dumped);
 }
 
-// say_unreported says why there is no report, in words for a core or for a process.
+// say_unreported finds out why there is no report, in words for a core or for a
+// process.
 static int say_unreported(const struct core_work *work, enum ch_status status)
 {
     struct core_store *store = work->store;

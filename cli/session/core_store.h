@@ -55,8 +55,8 @@ struct core_store {
 // itself.
 int core_store_report(struct core_store *store);
 
-// core_store_unreadable says what is wrong with a core that could not be read; NULL:
-// the fault is not the core's.
+// core_store_unreadable finds out what is wrong with a core that could not be read;
+// NULL: the fault is not the core's.
 const char *core_store_unreadable(enum ch_status status);
 
 // core_store_fill_descriptors opens the standard descriptors. The kernel starts its

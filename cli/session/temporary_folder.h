@@ -11,7 +11,7 @@ enum { TEMPORARY_FOLDER_SIZE = PATH_MAX - 64 };
 
 // temporary_folder_make makes a new folder for the caller alone in $TMPDIR, or in /tmp
 // where that is no absolute path, and writes its path, which begins with
-// crashhook-NAME. False: errno says why.
+// crashhook-NAME. False: errno is set.
 bool temporary_folder_make(const char *name, char path[static TEMPORARY_FOLDER_SIZE]);
 
 // temporary_folder_remove removes it with all that is in it, without following links.

@@ -105,7 +105,7 @@ struct sql_row {
     struct sql_columns *columns;
 };
 
-// sql_options says what a connection is for.
+// sql_options is what a connection is for.
 struct sql_options {
     const char *name;                       // sqlite:PATH or postgresql://...
     const struct sql_statement *statements; // at most SQL_STATEMENTS; NULL: none
@@ -116,7 +116,7 @@ struct sql_options {
     const atomic_bool *abandon;
 };
 
-// sql_name_ok says whether sql_open has a driver for that name.
+// sql_name_ok returns true if sql_open has a driver for that name.
 bool sql_name_ok(const char *name);
 
 // sql_open connects. On failure error says why.

@@ -41,8 +41,8 @@ static size_t lower_text(const unsigned char *text, size_t size, locale_t locale
     return written;
 }
 
-// sqlite_contains says whether the texts after the first one, with a line end between
-// each, contain the first, in either case.
+// sqlite_contains reports whether the texts after the first one, with a line end
+// between each, contain the first, in either case.
 static void sqlite_contains(sqlite3_context *context, int count, sqlite3_value **values)
 {
     locale_t locale = sqlite3_user_data(context);
@@ -73,8 +73,8 @@ static void sqlite_contains(sqlite3_context *context, int count, sqlite3_value *
         sqlite3_free(room);
 }
 
-// is_like says whether a text is a pattern, in which `%` stands for any text and escape
-// makes the next byte one as it is.
+// is_like returns true if a text is a pattern, in which `%` stands for any text and
+// escape makes the next byte one as it is.
 static bool is_like(const char *pattern, const char *pattern_end, const char *text,
                     const char *text_end, char escape)
 {

@@ -24,7 +24,7 @@ enum { USER_NAME_SIZE = 18, USER_SALT_SIZE = 33 };
 void user_name_hide(const char *salt, const char *project, const char *user,
                     char out[static USER_NAME_SIZE]);
 
-// user_name_is_hidden says whether that is a pseudonym.
+// user_name_is_hidden returns true if that is a pseudonym.
 bool user_name_is_hidden(const char *user);
 
 // user_name_hide_in replaces the user in the tree of a report, and appends the report's

@@ -184,7 +184,7 @@ static json_t *alert_json(const struct alert_content *content,
     return json;
 }
 
-// several_json says how many alerts of each kind there are, and names them.
+// several_json returns how many alerts of each kind there are, and names them.
 static json_t *several_json(const struct alert_content *content)
 {
     json_t *counts = json_object();

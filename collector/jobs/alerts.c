@@ -37,7 +37,7 @@ static bool is_or_any(const char *wanted, const char *value)
     return wanted == NULL || strcmp(wanted, value) == 0;
 }
 
-// meets_conditions says whether the group of an alert is one that a receiver wants.
+// meets_conditions returns true if the group of an alert is one that a receiver wants.
 static bool meets_conditions(const struct receiver *receiver,
                              const struct store_alert *alert)
 {

@@ -41,8 +41,8 @@ static void note_images(struct batch_symbolization *symbolization, const json_t 
     }
 }
 
-// is_named_now says whether the owner's debug file of a build is the one for the batch:
-// a project's own file has precedence over everybody's.
+// is_named_now returns true if the owner's debug file of a build is the one for the
+// batch: a project's own file has precedence over everybody's.
 static bool is_named_now(const struct batch_symbolization *symbolization,
                          const char *build)
 {

@@ -96,7 +96,7 @@ static void clear_batch(struct claimed_batch *batch)
     batch->count = 0;
 }
 
-// is_readable_key says whether a build key is everybody's, or the project's.
+// is_readable_key returns true if a build key is everybody's, or the project's.
 static bool is_readable_key(const char *key, const char *project)
 {
     char expected[STORE_BUILD_KEY_SIZE];

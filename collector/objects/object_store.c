@@ -70,7 +70,7 @@ enum ch_status object_store_put(struct object_store *objects, const char *name,
     return objects->side->driver->put(objects->side, name, source, why);
 }
 
-// is_resting says whether a read failed a moment ago.
+// is_resting returns true if a read failed a moment ago.
 static bool is_resting(struct object_store *objects, char why[OBJECT_WHY_SIZE])
 {
     int64_t failed_ms = objects->failed_ms;

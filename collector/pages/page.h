@@ -27,11 +27,11 @@ void page_begin(struct text *out, const char *title, const char *crumb);
 // page_end closes what page_begin opened.
 void page_end(struct text *out);
 
-// page_is_full says whether a page must stop listing.
+// page_is_full returns true if a page must stop listing.
 bool page_is_full(const struct text *out);
 
-// page_write_cut says how many of count things, those after the first shown ones, are
-// only in the JSON, if any are. what is their name, or empty where that is clear.
+// page_write_cut reports how many of count things, those after the first shown ones,
+// are only in the JSON, if any are. what is their name, or empty where that is clear.
 void page_write_cut(struct text *out, size_t shown, size_t count, const char *what);
 
 // page_zone_name is the name of the zone that the calling thread writes times in.

@@ -27,8 +27,8 @@ struct access_list {
     char found[SHA256_HEX_SIZE]; // its id
 };
 
-// is_own_session says whether a session may be shown to the caller, and ended by them:
-// it is their own, or they administrate its project.
+// is_own_session returns true if a session may be shown to the caller, and ended by
+// them: it is their own, or they administrate its project.
 static bool is_own_session(const struct http_request *request,
                            const struct store_login *login)
 {

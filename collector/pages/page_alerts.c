@@ -35,7 +35,7 @@ static void write_alert_row(void *context, const struct store_alert *alert)
     html_write(list->out, "</span></li>\n");
 }
 
-// may_change says whether the client may add and remove receivers.
+// may_change returns true if the client may add and remove receivers.
 static bool may_change(const struct http_request *request)
 {
     return (request->who.scopes & ACCESS_ADMIN) != 0 && !collector_of(request)->reading;
@@ -47,7 +47,8 @@ static void write_condition(struct text *out, const char *key, const char *value
         html_write(out, " %s=%.*s", key, PAGE_SHORT, value);
 }
 
-// write_settings says what a receiver is notified of; secrets and keys are not shown.
+// write_settings reports what a receiver is notified of; secrets and keys are not
+// shown.
 static void write_settings(struct text *out, const struct receiver *receiver)
 {
     html_write(out, "<span>%s%s%s%s%s",

@@ -21,7 +21,7 @@ struct pair {
     size_t same; // facts that are equal
 };
 
-// facts says where a fact is in a report: a member, or a member of a member.
+// facts is where a fact is in a report: a member, or a member of a member.
 static const struct {
     const char *name;
     const char *object;

@@ -32,7 +32,7 @@ static const struct {
     { "limit", "The limit of frames was reached." },
 };
 
-// trusts says how reliable a frame is that was found in this way.
+// trusts is how reliable a frame is that was found in this way.
 static const struct {
     const char *trust;
     const char *hint;
@@ -157,7 +157,7 @@ static void write_unknown(struct text *out, const json_t *variables, size_t show
     html_write(out, "</details></li>");
 }
 
-// write_scope says that the next variables are those of an inner block, or of the
+// write_scope reports that the next variables are those of an inner block, or of the
 // function.
 static void write_scope(struct text *out, int64_t scope)
 {
@@ -277,7 +277,7 @@ enum frame_look {
     FRAME_REPEATED, // repeats another frame; its source lines are not repeated
 };
 
-// frame_mark_title says what a frame is that a source of its own has named.
+// frame_mark_title returns what a frame is that a source of its own has named.
 static const char *frame_mark_title(const json_t *frame)
 {
     if (report_frame_is_interpreted(frame))
@@ -399,8 +399,8 @@ static bool frames_have_same(const json_t *one, const json_t *other, const char 
     return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
 }
 
-// is_same_call says whether two frames are calls of one function, wherever in it they
-// are; without a name, of one place.
+// is_same_call returns true if two frames are calls of one function, wherever in it
+// they are; without a name, of one place.
 static bool is_same_call(const json_t *one, const json_t *other)
 {
     return report_frame_is_code(one) && report_frame_is_code(other) &&

@@ -15,8 +15,8 @@ enum {
     SLACK_BYTES = 500,
 };
 
-// is_brief says whether the rows so far were long: then a row says less, so that a page
-// of long names weighs no more than others.
+// is_brief returns true if the rows so far were long: then a row says less, so that a
+// page of long names weighs no more than others.
 static bool is_brief(const struct page_group_rows *rows)
 {
     return rows->out->size > rows->begin + rows->count * ROW_BYTES + SLACK_BYTES;

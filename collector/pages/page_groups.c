@@ -194,7 +194,7 @@ static void write_totals(struct text *out, const struct store_totals *totals,
     html_write(out, " %s in all</p>\n", totals->reports == 1 ? "report" : "reports");
 }
 
-// is_slow_to_count says whether the newest reports of a search in a large store may
+// is_slow_to_count returns true if the newest reports of a search in a large store may
 // take long to find: those with alternatives or wildcards are looked at one by one.
 static bool is_slow_to_count(const struct filter *filter,
                              const struct store_totals *totals)

@@ -8,8 +8,8 @@
 #include "collector/requests/triage.h"
 #include "collector/server/form.h"
 
-// is_query says whether a text may stand in a Location after `/groups?`: it comes from
-// a form and could hold anything.
+// is_query returns true if a text may stand in a Location after `/groups?`: it comes
+// from a form and could hold anything.
 static bool is_query(const char *text)
 {
     size_t i = 0;

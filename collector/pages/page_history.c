@@ -9,7 +9,7 @@
 #include "collector/pages/page_sections.h"
 #include "collector/store/store_symbolization.h"
 
-// deeds says how each kind of line begins.
+// deeds is how each kind of line begins.
 static const struct {
     const char *kind;
     const char *words;

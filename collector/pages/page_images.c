@@ -23,7 +23,7 @@ static void write_sent(struct text *out, const struct viewed_report *viewed,
                         " collector\">sources</span>");
 }
 
-// write_image_package says what the package note of the image's file says.
+// write_image_package reports what the package note of the image's file says.
 static void write_image_package(struct text *out, const json_t *image)
 {
     const json_t *package = json_object_get(image, "package");

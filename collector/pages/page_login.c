@@ -59,7 +59,7 @@ static void set_cookie(struct http_request *request, const char *value, int seco
                  value, seconds, request->secure ? "; Secure" : "");
 }
 
-// may_try says whether this address may try to sign in; each attempt counts.
+// may_try returns true if this address may try to sign in; each attempt counts.
 static bool may_try(struct http_request *request)
 {
     enum { ADDRESSES = 4096 };

@@ -303,7 +303,7 @@ static const char *overview_parameter(const struct http_request *request,
     return value != NULL && value[0] != 0 ? value : NULL;
 }
 
-// has_filter says whether the URL asks for a list: overviews have a release, an
+// has_filter returns true if the URL asks for a list: overviews have a release, an
 // environment and a time alone.
 static bool has_filter(const struct http_request *request)
 {

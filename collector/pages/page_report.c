@@ -149,7 +149,7 @@ static void write_report_facts(struct text *out, const json_t *report)
     html_write(out, "</dl>");
 }
 
-// write_spool says how many crashes the sender counted and did not send.
+// write_spool reports how many crashes the sender counted and did not send.
 static void write_spool(struct text *out, const json_t *report, const char *group)
 {
     const json_t *spool = json_object_get(report, "spool");
@@ -333,7 +333,7 @@ static void write_heap_section(struct text *out, const json_t *report)
     }
 }
 
-// write_wait_list says who waits for whom.
+// write_wait_list reports who waits for whom.
 static void write_wait_list(struct text *out, const json_t *report)
 {
     const json_t *waits = report_waits(report);

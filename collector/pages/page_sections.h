@@ -21,7 +21,7 @@ void page_ask_merge(struct http_request *request, const struct form *form,
 // it is NULL.
 void page_groups_write_search(struct text *out, const struct filter *filter);
 
-// page_groups_write_nothing says how to send a first report.
+// page_groups_write_nothing reports how to send a first report.
 void page_groups_write_nothing(struct text *out, const struct http_request *request);
 
 // page_write_logout writes the button to log out, where there are tokens.
@@ -41,8 +41,8 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
 void page_text_write(struct text *out, const struct viewed_report *viewed,
                      const char *id);
 
-// page_missing_write says which debug files would name the nameless frames, and how to
-// upload them.
+// page_missing_write reports which debug files would name the nameless frames, and how
+// to upload them.
 void page_missing_write(struct text *out, const json_t *report, const char *address);
 
 // page_flight_write draws and lists what each thread ran before the crash.

@@ -175,23 +175,23 @@ size_t store_query_list(struct store_query *query, enum query_list list,
 // store_query_bound is the number of groups that are looked for, or 0 where it is all.
 size_t store_query_bound(const struct store_query *query);
 
-// store_query_finds_by_group says whether there are terms that are not wide and whose
-// reports are found by the groups that have them, or terms on groups as a whole, by
-// which SQLite finds reports so.
+// store_query_finds_by_group returns true if there are terms that are not wide and
+// whose reports are found by the groups that have them, or terms on groups as a whole,
+// by which SQLite finds reports so.
 bool store_query_finds_by_group(const struct store_query *query);
 
-// store_query_is_indexed says whether an index can tell how many facets have a term.
+// store_query_is_indexed returns true if an index can tell how many facets have a term.
 bool store_query_is_indexed(const struct store_term *term);
 
-// store_query_has_probe says whether that narrows a list, as no single alternative
+// store_query_has_probe returns true if that narrows a list, as no single alternative
 // does.
 bool store_query_has_probe(const struct store_term *term);
 
-// store_query_finds_part says whether the value may be a part of what reports carry.
+// store_query_finds_part returns true if the value may be a part of what reports carry.
 bool store_query_finds_part(const struct store_term *term);
 
-// store_query_has_trigram says whether an index finds the facets without reading all of
-// it. That of PostgreSQL leaves out what is no letter or digit.
+// store_query_has_trigram returns true if an index finds the facets without reading all
+// of it. That of PostgreSQL leaves out what is no letter or digit.
 bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *term);
 
 // store_query_look looks up what a filter's query needs to know; store_look_deinit

@@ -12,7 +12,7 @@ enum {
     INDEXED_CHARACTERS = 3, // the shortest string that the indexes of words can find
 };
 
-// carried says where reports carry the value of a key: kind is its facet; part: the
+// carried is where reports carry the value of a key: kind is its facet; part: the
 // value may be a part of what is carried.
 static const struct {
     enum store_facet kind;
@@ -54,7 +54,7 @@ static bool is_ascii(const char *text)
     return *text == 0;
 }
 
-// is_json_as_is says whether JSON has the text as it is.
+// is_json_as_is returns true if JSON has the text as it is.
 static bool is_json_as_is(const char *text)
 {
     while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\')
@@ -129,7 +129,8 @@ static bool is_searched(const struct store_term *term)
     return is_of_reports(term) && is_required(term);
 }
 
-// is_in_index says whether the index of a group's reports decides a term in PostgreSQL.
+// is_in_index returns true if the index of a group's reports decides a term in
+// PostgreSQL.
 static bool is_in_index(const struct store_term *term)
 {
     return term->key == STORE_KEY_RELEASE || term->key == STORE_KEY_ENVIRONMENT ||
@@ -148,7 +149,7 @@ static bool is_wide(const struct store_query *query, const struct store_term *te
     return query->look != NULL && query->look->wide[term - query->filter->terms];
 }
 
-// is_found_by_group says whether the reports of a term are found by the groups that
+// is_found_by_group returns true if the reports of a term are found by the groups that
 // have it: marks are not indexed by report, and columns are not where few have the
 // value.
 static bool is_found_by_group(const struct store_term *term, bool rare)
@@ -167,7 +168,7 @@ static int rank_of(const struct store_query *query, const struct store_term *ter
     return column ? 0 : 1 + is_wide(query, term);
 }
 
-// is_choice says whether a term is one of alternatives that indexes find all of.
+// is_choice returns true if a term is one of alternatives that indexes find all of.
 static bool is_choice(const struct store_query *query, const struct store_term *term)
 {
     const struct store_filter *filter = query->filter;
@@ -184,7 +185,7 @@ static bool is_choice(const struct store_query *query, const struct store_term *
     return true;
 }
 
-// is_in_list says whether a term is in a list; lone ones are the only ones.
+// is_in_list returns true if a term is in a list; lone ones are the only ones.
 static bool is_in_list(const struct store_query *query, enum query_list list,
                        const struct store_term *term)
 {
@@ -292,7 +293,7 @@ static bool is_whole(const struct store_term *lone)
     return lone != NULL && store_query_has_probe(lone) && !carried[lone->key].part;
 }
 
-// sorts_by_reports says whether groups are ordered by the reports that are accepted.
+// sorts_by_reports returns true if groups are ordered by the reports that are accepted.
 static bool sorts_by_reports(const struct store_filter *filter)
 {
     return filter->sort == STORE_SORT_COUNT || filter->sort == STORE_SORT_MACHINES;
@@ -358,7 +359,7 @@ void store_query_begin(struct store_query *query, enum sql_dialect dialect,
     begin_counts(query);
 }
 
-// has_index says whether an index has the groups in their order.
+// has_index returns true if an index has the groups in their order.
 static bool has_index(const struct store_query *query)
 {
     bool listed = false;
@@ -385,7 +386,7 @@ void store_query_find_most(struct store_query *query, size_t most)
     query->named[VALUE_MOST] = sql_number((int64_t)most);
 }
 
-// asks_for_values says whether all values of a group are asked for a word.
+// asks_for_values returns true if all values of a group are asked for a word.
 static bool asks_for_values(const struct store_query *query)
 {
     for (size_t i = 0; i < query->filter->term_count; i++) {

@@ -24,7 +24,7 @@ struct listing {
     char *next;
 };
 
-// takes_row says whether a row is to be passed on; for the first row that is not, it
+// takes_row returns true if a row is to be passed on; for the first row that is not, it
 // writes the cursor.
 static bool takes_row(struct listing *listing)
 {
@@ -239,7 +239,7 @@ struct gathered {
     char programs[STORE_PROGRAMS][sizeof(((struct entry *)NULL)->executable)];
 };
 
-// has_program says whether the group has a path of that name: a program may be
+// has_program returns true if the group has a path of that name: a program may be
 // installed in a folder for each release.
 static bool has_program(const struct store_group *group, const char *path)
 {

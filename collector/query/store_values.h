@@ -8,7 +8,7 @@
 #include "collector/entry/store_facet.h"
 #include "collector/store/store.h"
 
-// store_values says which values store_list_values visits.
+// store_values is which values store_list_values visits.
 struct store_values {
     int kind; // enum store_facet
     size_t limit;
@@ -44,7 +44,7 @@ CH_CHECKED enum ch_status store_list_values(struct store *store, const char *id,
 CH_CHECKED enum ch_status store_count_others(struct store *store, const char *id,
                                              int64_t *out);
 
-// store_counting says what store_count_values counts: the values of a kind of the
+// store_counting is what store_count_values counts: the values of a kind of the
 // reports that a filter accepts, or, where kind is 0, of each kind of which a report
 // has few; then: with each value of a second kind, or 0.
 struct store_counting {

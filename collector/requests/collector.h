@@ -80,7 +80,7 @@ static inline pthread_mutex_t *collector_large(const struct http_request *reques
     return request->large ? &collector_of(request)->large : NULL;
 }
 
-// collector_shows says whether what belongs to a project may be shown to the client.
+// collector_shows returns true if what belongs to a project may be shown to the client.
 static inline bool collector_shows(const struct http_request *request,
                                    const char *project)
 {

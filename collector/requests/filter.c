@@ -110,7 +110,8 @@ static bool is_utf8(struct http_request *request)
     return true;
 }
 
-// is_listed_word says whether a word is in a list of words with a space between them.
+// is_listed_word returns true if a word is in a list of words with a space between
+// them.
 static bool is_listed_word(const char *words, const char *word)
 {
     size_t length = strlen(word);

@@ -52,7 +52,7 @@ struct comparing {
     char host[sizeof(((struct entry *)NULL)->hostname)]; // that nearly all are of
 };
 
-// is_in_title says whether the title says what a fact would say.
+// is_in_title returns true if the title says what a fact would say.
 static bool is_in_title(const struct store_group *group,
                         const struct group_fact_kind *kind, const char *value)
 {

@@ -79,9 +79,9 @@ CH_CHECKED enum ch_status ingest_submit(struct ingest *ingest,
 // ingest_tick is called about every second, with the time of CLOCK_MONOTONIC.
 void ingest_tick(struct ingest *ingest, int64_t now_ms);
 
-// ingest_waiting says how many reports wait, and how many bytes of bodies.
+// ingest_waiting reports how many reports wait, and how many bytes of bodies.
 void ingest_waiting(struct ingest *ingest, size_t *out_count, size_t *out_bytes);
 
-// ingest_ready says whether the store took what it was given last, and has answered
+// ingest_ready returns true if the store took what it was given last, and has answered
 // within the last ten seconds.
 bool ingest_ready(struct ingest *ingest);

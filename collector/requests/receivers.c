@@ -276,7 +276,7 @@ static enum ch_status read_receiver_file(const char *path, bool mail,
     return CH_OK;
 }
 
-// check_server says what mail lacks.
+// check_server returns what mail lacks.
 static const char *check_server(const struct message_server *server)
 {
     if (server->url == NULL || (strncmp(server->url, "smtp://", 7) != 0 &&

@@ -631,7 +631,7 @@ enum ch_status search_hide_users(struct search *search, const char *salt,
     return CH_OK;
 }
 
-// needs_quotes says whether a value would be read as something else without them.
+// needs_quotes returns true if a value would be read as something else without them.
 static bool needs_quotes(const char *key, const char *value)
 {
     struct cursor input = cursor_over(value, strlen(value));

@@ -53,7 +53,7 @@ bool search_names_user(const struct search *search);
 CH_CHECKED enum ch_status search_hide_users(struct search *search, const char *salt,
                                             const char *project, bool plain);
 
-// search_is_key says whether there is such a key; search_nearest_key is the key that
+// search_is_key returns true if there is such a key; search_nearest_key is the key that
 // may have been meant, or NULL.
 bool search_is_key(const char *key);
 const char *search_nearest_key(const char *key);
@@ -65,8 +65,8 @@ bool search_leave_out(const char *fields);
 // search_write_tag appends the value of a term `tag:`.
 void search_write_tag(const char *key, const char *value, struct text *out);
 
-// search_was_negated says whether the term at index i was written with `-`: some values
-// of `is:` are negations themselves.
+// search_was_negated returns true if the term at index i was written with `-`: some
+// values of `is:` are negations themselves.
 bool search_was_negated(const struct search *search, size_t i);
 
 // search_write appends the terms as a text that search_read understands, all but the

@@ -393,7 +393,7 @@ bool access_find_name(struct access *access, const char *name, struct access_gra
     return found;
 }
 
-// is_listed_group says whether a list with commas has a name.
+// is_listed_group returns true if a list with commas has a name.
 static bool is_listed_group(const char *list, const char *name)
 {
     size_t wanted = strlen(name);

@@ -98,7 +98,7 @@ void access_deinit(struct access *access);
 // before.
 void access_set_made(struct access *access, struct access_grant *made, size_t count);
 
-// access_needed says whether requests need a token; access_has_users whether names
+// access_needed returns true if requests need a token; access_has_users whether names
 // stand in the file.
 bool access_needed(const struct access *access);
 bool access_has_users(struct access *access);
@@ -120,7 +120,7 @@ bool access_find_name(struct access *access, const char *name,
 bool access_find_person(struct access *access, const char *name, const char *groups,
                         struct access_grant *out);
 
-// access_is_name says whether a name has the characters of the names of tokens and
+// access_is_name returns true if a name has the characters of the names of tokens and
 // projects, and less than size bytes.
 bool access_is_name(const char *name, size_t size);
 
@@ -136,8 +136,8 @@ bool access_find_project(struct access *access, const char *name,
 size_t access_list_retention(struct access *access,
                              struct store_project_retention *out);
 
-// access_authorized says whether an Authorization header (NULL: none was sent) carries
-// a token, as Bearer or, where basic is set, as the password of Basic.
+// access_authorized returns true if an Authorization header (NULL: none was sent)
+// carries a token, as Bearer or, where basic is set, as the password of Basic.
 bool access_authorized(struct access *access, const char *authorization, bool basic,
                        struct access_grant *out);
 
@@ -147,11 +147,11 @@ void access_write_scopes(unsigned scopes, char *out, size_t size);
 // ACCESS_COOKIE is the name of the cookie that signing in sets.
 #define ACCESS_COOKIE "crashhook_login"
 
-// access_same_origin says whether a browser sent a form from a page of this collector:
-// by Sec-Fetch-Site, or, for a browser that does not send it, by an Origin that names
-// host. Without either header it is false. Each argument may be NULL.
+// access_same_origin returns true if a browser sent a form from a page of this
+// collector: by Sec-Fetch-Site, or, for a browser that does not send it, by an Origin
+// that names host. Without either header it is false. Each argument may be NULL.
 bool access_same_origin(const char *fetch_site, const char *origin, const char *host);
 
-// access_host_ok says whether a Host header (NULL: none was sent) names an IP address
-// or localhost: the only names that a collector without tokens answers to.
+// access_host_ok returns true if a Host header (NULL: none was sent) names an IP
+// address or localhost: the only names that a collector without tokens answers to.
 bool access_host_ok(const char *host);

@@ -12,7 +12,7 @@
 
 enum { COMPRESS_LEAST = 1024 };
 
-// compress_wanted says whether an Accept-Encoding header, which may be NULL, takes
+// compress_wanted returns true if an Accept-Encoding header, which may be NULL, takes
 // gzip.
 bool compress_wanted(const char *accepted);
 

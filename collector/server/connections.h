@@ -56,8 +56,8 @@ void connections_allow(struct connections *connections, struct connection *conne
 void connections_extend(struct connections *connections, struct connection *connection,
                         int64_t more_ms, int64_t most_ms);
 
-// connections_use says what is going on on a connection. One that was strange stays so
-// until it is busy.
+// connections_use reports what is going on on a connection. One that was strange stays
+// so until it is busy.
 void connections_use(struct connections *connections, struct connection *connection,
                      enum connection_use use);
 

@@ -4,7 +4,7 @@
 
 #include "collector/server/http_call.h"
 
-// is_from_proxy says whether the proxy that is trusted sent the request.
+// is_from_proxy returns true if the proxy that is trusted sent the request.
 static bool is_from_proxy(struct call *call)
 {
     const struct access *access = call->options->access;

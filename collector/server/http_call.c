@@ -21,7 +21,7 @@ const char *http_parameter_value(const struct http_request *request, const char 
     return NULL;
 }
 
-// is_page says whether people view this URL: then its failures are pages too.
+// is_page returns true if people view this URL: then its failures are pages too.
 static bool is_page(const struct http_request *request)
 {
     if (request->route != NULL)

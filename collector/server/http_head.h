@@ -19,5 +19,6 @@ struct http_head {
 void http_head_add(struct http_head *head, const char *key, size_t key_size,
                    const char *value, size_t value_size);
 
-// http_head_doubt says what is in doubt, in a request of that version; NULL: nothing.
+// http_head_doubt returns what is in doubt, in a request of that version; NULL:
+// nothing.
 const char *http_head_doubt(const struct http_head *head, const char *version);

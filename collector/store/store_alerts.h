@@ -42,7 +42,7 @@ struct store_alert {
     int64_t tries; // of a claimed one, this one included
 };
 
-// store_alert_wanted_fn says whether a receiver wants to be told of an alert.
+// store_alert_wanted_fn returns whether a receiver wants to be told of an alert.
 typedef bool store_alert_wanted_fn(void *context, size_t receiver,
                                    const struct store_alert *alert);
 
@@ -77,7 +77,7 @@ CH_CHECKED enum ch_status store_alerts_spread(struct store *store,
                                               size_t *out_count,
                                               char error[STORE_ERROR_SIZE]);
 
-// store_alert_pace says how often a receiver is notified: once in window_ms (0: of each
+// store_alert_pace is how often a receiver is notified: once in window_ms (0: of each
 // alert by a message of its own), and limit_count times in limit_ms.
 struct store_alert_pace {
     int64_t window_ms;
@@ -144,8 +144,8 @@ CH_CHECKED enum ch_status store_receiver_remove(struct store *store, const char 
 CH_CHECKED enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
                                               char error[STORE_ERROR_SIZE]);
 
-// store_alert_state_of says what waits for a receiver; store_list_alerts visits the
-// latest alerts of a project (empty: of all), the last first.
+// store_alert_state_of finds out what waits for a receiver; store_list_alerts visits
+// the latest alerts of a project (empty: of all), the last first.
 CH_CHECKED enum ch_status store_alert_state_of(struct store *store,
                                                const char *receiver,
                                                struct store_alert_state *out);

@@ -15,7 +15,7 @@ struct store_backup_progress {
     int rest_ms;    // before the next step
 };
 
-// store_backup_can says whether the store is a SQLite file that is written here.
+// store_backup_can returns true if the store is a SQLite file that is written here.
 bool store_backup_can(const struct store *store);
 
 // store_backup_begin begins a copy that is to stand at path, a string that the caller

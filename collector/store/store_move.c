@@ -16,7 +16,7 @@
 #include "collector/store/store_move.h"
 #include "collector/store/store_rest.h"
 
-// move says where reports go from and to, and how far the move is. In a merge
+// move is where reports go from and to, and how far the move is. In a merge
 // fingerprint is empty: all reports go to target. In a split the reports of fingerprint
 // go to the group of their own.
 struct move {
@@ -157,7 +157,7 @@ void store_move_end(struct sql *sql, int64_t source, int64_t target)
     sql_queue(sql, STORE_MERGE_END, numbers, 1, NULL, NULL);
 }
 
-// is_moved says whether the last reports of a move have changed groups in this step,
+// is_moved returns true if the last reports of a move have changed groups in this step,
 // and, of a merge, whether the last counts have.
 static bool is_moved(struct sql *sql, const struct step *step)
 {

@@ -16,5 +16,5 @@ CH_CHECKED enum ch_status store_check(struct store *store,
 // transaction begin: the collector has to stop.
 void store_give_up(struct store *store);
 
-// store_gave_up says whether that was done: what fails from then on is no trouble.
+// store_gave_up returns true if that was done: what fails from then on is no trouble.
 bool store_gave_up(const struct store *store);

@@ -8,7 +8,7 @@
 
 #include "collector/store/store.h"
 
-// store_is_busy says whether reports were stored here a moment ago.
+// store_is_busy returns true if reports were stored here a moment ago.
 bool store_is_busy(const struct store *store);
 
 // store_rest_ms is how long to rest after a step that took took_ms: while uploads come,

@@ -10,7 +10,7 @@
 
 enum { STORE_KEEP_AS_OTHERS = -1 };
 
-// store_project_retention says what is kept of one project: 0 keeps everything,
+// store_project_retention is what is kept of one project: 0 keeps everything,
 // STORE_KEEP_AS_OTHERS what is kept of projects without a word of their own.
 struct store_project_retention {
     char project[ENTRY_PROJECT_SIZE];
@@ -18,7 +18,7 @@ struct store_project_retention {
     int64_t per_group;
 };
 
-// store_retention says what is kept; 0 keeps everything.
+// store_retention is what is kept; 0 keeps everything.
 struct store_retention {
     int64_t age_ms;    // since a report was received
     int64_t per_group; // how many of the latest crashes

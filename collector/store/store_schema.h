@@ -38,6 +38,6 @@ extern const char *const store_schema_upgrade[];
 CH_CHECKED enum ch_status store_schema_open(struct sql *sql,
                                             char error[SQL_ERROR_SIZE]);
 
-// store_schema_check says whether this program can read the tables as they are.
+// store_schema_check finds out whether this program can read the tables as they are.
 CH_CHECKED enum ch_status store_schema_check(struct sql *sql,
                                              char error[SQL_ERROR_SIZE]);

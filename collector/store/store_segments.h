@@ -18,7 +18,7 @@
 #include "collector/objects/object_store.h"
 #include "collector/store/store.h"
 
-// store_packing says when bodies are packed.
+// store_packing is when bodies are packed.
 struct store_packing {
     int64_t now_ms;
     size_t segment_bytes; // so many are packed at once
@@ -68,6 +68,6 @@ CH_CHECKED enum ch_status store_drop_stray_symbols(struct store *store,
                                                    int64_t now_ms, size_t *out_dropped,
                                                    char error[STORE_ERROR_SIZE]);
 
-// store_staged_of says what waits.
+// store_staged_of finds out what waits.
 CH_CHECKED enum ch_status store_staged_of(struct store *store,
                                           struct store_staged *out);

@@ -91,7 +91,7 @@ struct store_reports_of {
     size_t count;
 };
 
-// store_names says whether a report will get names.
+// store_names holds whether a report will get names.
 enum store_names {
     STORE_NAMES_DONE, // nothing is under way
     STORE_NAMES_PENDING,
@@ -105,7 +105,7 @@ typedef void store_symbolization_fn(void *context,
 typedef void store_past_fn(void *context, const struct store_past *past);
 typedef void store_kin_fn(void *context, const struct store_kin *kin);
 
-// store_claiming says how many reports are claimed and for how long, and who visits
+// store_claiming is how many reports are claimed and for how long, and who visits
 // them.
 struct store_claiming {
     size_t count;
@@ -174,7 +174,7 @@ CH_CHECKED enum ch_status store_add_places(struct store *store,
                                            size_t count, int64_t moment,
                                            char error[STORE_ERROR_SIZE]);
 
-// store_backlog_of says what waits to be named.
+// store_backlog_of finds out what waits to be named.
 CH_CHECKED enum ch_status store_backlog_of(struct store *store,
                                            struct store_backlog *out);
 

@@ -61,15 +61,15 @@ const char *symbol_folder_of(const char *folder, const char *project,
 CH_CHECKED enum ch_status symbol_folder_move(const char *from, const char *to,
                                              enum symbol_kind kind, const char *id);
 
-// symbol_folder_id_ok says whether id is an even number of lower-case hexadecimal
+// symbol_folder_id_ok returns true if id is an even number of lower-case hexadecimal
 // digits, 4 to 128 of them.
 bool symbol_folder_id_ok(const char *id);
 
-// symbol_folder_has says whether the folder has a file of that kind for build ID id.
+// symbol_folder_has returns true if the folder has a file of that kind for build ID id.
 bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id);
 
-// symbol_folder_has_names says whether it has a file of the build that functions have
-// names in.
+// symbol_folder_has_names returns true if it has a file of the build that functions
+// have names in.
 bool symbol_folder_has_names(const char *folder, const char *id);
 
 // symbol_folder_open opens the file of that kind for build ID id for reading; -1: none.

@@ -8,7 +8,7 @@
 
 #include "collector/symbols/symbol_folder.h"
 
-// symbol_leave_fn says whether a file can be fetched again.
+// symbol_leave_fn returns whether a file can be fetched again.
 typedef bool symbol_leave_fn(void *context, const char *project, enum symbol_kind kind,
                              const char *id);
 

@@ -214,7 +214,7 @@ static int by_key(const void *a, const void *b, void *keys)
                   (const char *)keys + *(const size_t *)b);
 }
 
-// is_key_listed says whether a key is in the list.
+// is_key_listed returns true if a key is in the list.
 static bool is_key_listed(const struct symbol_store *symbols, const char *key)
 {
     size_t low = 0;
@@ -535,7 +535,7 @@ enum ch_status symbol_store_remove(struct symbol_store *symbols, int64_t used_ms
     return status;
 }
 
-// may_leave says whether a file of the folder can be fetched again.
+// may_leave returns true if a file of the folder can be fetched again.
 static bool may_leave(void *context, const char *project, enum symbol_kind kind,
                       const char *id)
 {

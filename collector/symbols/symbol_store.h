@@ -28,7 +28,7 @@ struct symbol_store_options {
     int64_t keep_ms;     // since a file was used last; 0: for ever
 };
 
-// symbol_kept says what is known of a file that came.
+// symbol_kept is what is known of a file that came.
 struct symbol_kept {
     enum symbol_kind kind;
     const char *build_id;
@@ -54,9 +54,9 @@ void symbol_store_give_up(struct symbol_store *symbols);
 // symbol_store_folder is the path of the folder.
 const char *symbol_store_folder(const struct symbol_store *symbols);
 
-// symbol_store_has says whether a project may have a file of that kind for a build ID;
-// of one that another collector removed or added it may know a few seconds later.
-// symbol_store_owns says whether that file is its own. Here and below, Breakpad's
+// symbol_store_has returns true if a project may have a file of that kind for a build
+// ID; of one that another collector removed or added it may know a few seconds later.
+// symbol_store_owns returns true if that file is its own. Here and below, Breakpad's
 // symbols or the program stand in for a debug file that is not there.
 bool symbol_store_has(struct symbol_store *symbols, const char *project,
                       enum symbol_kind kind, const char *id);
@@ -82,8 +82,8 @@ CH_CHECKED enum ch_status symbol_store_open_now(struct symbol_store *symbols,
                                                 enum symbol_kind kind, const char *id,
                                                 int *out);
 
-// symbol_store_room says whether a file of a project leaves it within quota bytes (0:
-// no limit).
+// symbol_store_room finds out whether a file of a project leaves it within quota bytes
+// (0: no limit).
 CH_CHECKED enum ch_status symbol_store_room(struct symbol_store *symbols,
                                             const struct symbol_kept *file,
                                             uint64_t size, int64_t quota,

@@ -427,7 +427,8 @@ void ctf_symbols_init(struct ctf_symbols *symbols, const struct ctf_dict *dict)
     begin_table(symbols);
 }
 
-// skipped says whether tables in the order of the ELF symbols have no entry for symbol.
+// skipped returns true if tables in the order of the ELF symbols have no entry for
+// symbol.
 static bool skipped(const struct elf_symbol *symbol, const char *name)
 {
     enum { UNDEFINED = 0, ABSOLUTE = 0xfff1, OBJECT = 1 };

@@ -34,7 +34,7 @@ static enum ch_status init_section(struct ctf_file *file)
     return file->count <= CTF_FILE_DICTS_MAX ? CH_OK : CH_ERR_LIMIT;
 }
 
-// is_bare says whether bytes begin as a section does.
+// is_bare returns true if bytes begin as a section does.
 static bool is_bare(const void *bytes, size_t size)
 {
     struct cursor c = cursor_over(bytes, size);

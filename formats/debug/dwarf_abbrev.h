@@ -28,7 +28,7 @@ struct dwarf_attribute {
     int64_t implicit; // of DWARF_FORM_IMPLICIT
 };
 
-// dwarf_field_kind says how a value is stored.
+// dwarf_field_kind is how a value is stored.
 enum dwarf_field_kind {
     DWARF_FIELD_FIXED, // size bytes
     DWARF_FIELD_LEB,
@@ -59,7 +59,7 @@ CH_CHECKED enum ch_status dwarf_abbrev_next(struct cursor *table,
 CH_CHECKED enum ch_status dwarf_abbrev_attribute(struct cursor *table,
                                                  struct dwarf_attribute *out);
 
-// dwarf_field_of says how values of a form are stored in a unit.
+// dwarf_field_of returns how values of a form are stored in a unit.
 struct dwarf_field dwarf_field_of(uint64_t form, struct dwarf_sizes sizes);
 
 // dwarf_field_block reads the length of a block and gives its bytes.

@@ -40,7 +40,8 @@ static size_t function_entry_size(unsigned version)
     return sizes[version];
 }
 
-// check_preamble says whether the section's version, flags and architecture are known.
+// check_preamble finds out whether the section's version, flags and architecture are
+// known.
 static enum ch_status check_preamble(const struct sframe_section *section)
 {
     unsigned known = section->version == 1 ? KNOWN_FLAGS_1 : KNOWN_FLAGS;
@@ -235,8 +236,8 @@ enum ch_status sframe_read_function(const struct sframe_section *section,
     return CH_OK;
 }
 
-// covers says whether function index covers the code at distance. Functions may be 2^63
-// apart in a malicious section, so the difference is unsigned.
+// covers returns true if function index covers the code at distance. Functions may be
+// 2^63 apart in a malicious section, so the difference is unsigned.
 static bool covers(const struct sframe_section *section, uint32_t index,
                    int64_t distance)
 {
@@ -254,8 +255,8 @@ struct search {
     bool big_endian;
 };
 
-// starts_by says whether the function with the entry at offset starts at or before the
-// distance.
+// starts_by returns whether the function with the entry at offset starts at or before
+// the distance.
 INLINE bool starts_by(const struct search *search, size_t offset)
 {
     const uint8_t *bytes = &search->bytes[offset];

@@ -85,7 +85,7 @@ CH_CHECKED enum ch_status sframe_section_init(struct sframe_section *section,
 // sframe_section_size is the size of the section as its header gives it.
 size_t sframe_section_size(const struct sframe_section *section);
 
-// sframe_section_usable says whether starts can be trusted: version 1 and 2 sections
+// sframe_section_usable returns true if starts can be trusted: version 1 and 2 sections
 // with unsorted functions come from linkers that do not know the format.
 bool sframe_section_usable(const struct sframe_section *section);
 

@@ -79,7 +79,7 @@ enum ch_status sframe_file_init(struct sframe_file *file, const void *bytes,
     return cursor_ok(&file->bytes) ? CH_OK : CH_ERR_TRUNCATED;
 }
 
-// sframe_is_code says whether size bytes at vaddr lie in one executable segment.
+// sframe_is_code returns true if size bytes at vaddr lie in one executable segment.
 static bool sframe_is_code(const struct elf_view *elf, uint64_t vaddr, uint32_t size)
 {
     struct elf_segment segment;
@@ -94,8 +94,8 @@ static bool sframe_is_code(const struct elf_view *elf, uint64_t vaddr, uint32_t 
     return false;
 }
 
-// all_in_code says whether every function lies in code if starts are relative to their
-// fields.
+// all_in_code returns true if every function lies in code if starts are relative to
+// their fields.
 static bool all_in_code(const struct sframe_file *file,
                         const struct sframe_section *section)
 {

@@ -328,7 +328,7 @@ enum ch_status sframe_find_row(const struct sframe_section *section,
     return offset < out->start ? CH_ERR_NOT_FOUND : CH_OK;
 }
 
-// sframe_doubts_row says that row is one that GNU ld gets wrong (.plt.got of amd64):
+// sframe_doubts_row reports that row is one that GNU ld gets wrong (.plt.got of amd64):
 // the caller should try another source first.
 static bool sframe_doubts_row(const struct sframe_section *section,
                               const struct sframe_function *function,

@@ -202,7 +202,7 @@ static unsigned unsigned_size(uint64_t value)
     return value == 0 ? 1 : (64 - (unsigned)__builtin_clzll(value) + 7) / 8;
 }
 
-// cbf_fits says whether size bytes can be added while leaving room for the ending.
+// cbf_fits returns true if size bytes can be added while leaving room for the ending.
 static bool cbf_fits(const struct cbf_writer *writer, size_t size)
 {
     return writer->capacity - writer->size > size;

@@ -406,7 +406,7 @@ static enum ch_status fdr_read_record(struct fdr_reader *reader, enum fdr_kind k
     return CH_OK;
 }
 
-// fdr_is_blank says that nothing was recorded here yet: function ids begin with 1.
+// fdr_is_blank reports that nothing was recorded here yet: function ids begin with 1.
 static bool fdr_is_blank(struct cursor c)
 {
     return cursor_u64(&c) == 0;

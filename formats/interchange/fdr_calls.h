@@ -20,7 +20,7 @@ enum {
     FDR_CALLS_THREADS_MAX = 1 << 18,
 };
 
-// fdr_call_end says how a call ended.
+// fdr_call_end is how a call ended.
 enum fdr_call_end {
     FDR_CALL_RETURNED,
     FDR_CALL_TAIL, // it jumped to another function

@@ -78,7 +78,7 @@ void fdr_writer_begin(struct fdr_writer *writer, const struct fdr_buffer_start *
     fdr_append(writer, &cpu);
 }
 
-// has_room says whether size bytes fit the buffer together with the records that end
+// has_room returns true if size bytes fit the buffer together with the records that end
 // it.
 static bool has_room(const struct fdr_writer *writer, uint64_t size)
 {

@@ -42,7 +42,7 @@ struct minidump {
     struct cursor streams[MINIDUMP_STREAMS]; // empty where the file has none
 };
 
-// minidump_is says whether bytes begin as a minidump does.
+// minidump_is returns true if bytes begin as a minidump does.
 bool minidump_is(const void *bytes, size_t size);
 
 // minidump_open reads the directory of the size bytes at bytes, which must outlive it.

@@ -141,7 +141,7 @@ static inline uint64_t machine_thread_pointer(void)
 }
 
 // machine_thread_word is distinct for each thread, and costs one instruction where
-// may_read says that the processor and the kernel support it. 0: the thread has none.
+// may_read: the processor and the kernel support it. 0: the thread has none.
 static inline uint64_t machine_thread_word(bool may_read)
 {
     uint64_t word;

@@ -33,8 +33,8 @@ void liveness_record_ready_for_forks(void);
 // False: it cannot (fork_shared.c, fork_static.c).
 bool liveness_record_hear_forks(void (*in_child)(void));
 
-// liveness_record_end says that the program ends as it wants to. It does nothing in a
-// child.
+// liveness_record_end reports that the program ends as it wants to. It does nothing in
+// a child.
 void liveness_record_end(void);
 
 #pragma GCC visibility pop

@@ -36,7 +36,7 @@ enum crashhook_unwind_algorithm {
 // walked or returned; if there are more, the last one is CRASHHOOK_FRAME_TRUNCATED.
 #define CRASHHOOK_FRAMES_MAX (1u << 20)
 
-// crashhook_capture_options says which frames of a stack are kept: at most `limit`, of
+// crashhook_capture_options is which frames of a stack are kept: at most `limit`, of
 // which `top` are the outermost ones. The frame that stands for the omitted ones
 // counts.
 struct crashhook_capture_options {

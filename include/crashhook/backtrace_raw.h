@@ -30,7 +30,7 @@ enum crashhook_raw_end {
     CRASHHOOK_RAW_INVALID,     // the options are invalid
 };
 
-// crashhook_raw_options says what a raw capture writes.
+// crashhook_raw_options is what a raw capture writes.
 struct crashhook_raw_options {
     size_t size; // sizeof(struct crashhook_raw_options)
     enum crashhook_unwind_algorithm algorithm;

@@ -188,7 +188,7 @@ CRASHHOOK_API int crashhook_watchdog_start(unsigned timeout_ms);
 // report, when it was not fed for so many times timeout_ms. 0, as at first: never.
 CRASHHOOK_API void crashhook_watchdog_end_after(unsigned timeouts);
 
-// crashhook_watchdog_feed says that the program is alive. It may be called from
+// crashhook_watchdog_feed reports that the program is alive. It may be called from
 // anywhere, as often as needed.
 CRASHHOOK_API void crashhook_watchdog_feed(void);
 

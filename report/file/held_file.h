@@ -38,7 +38,7 @@ enum held_flags {
     HELD_OF_FILE = 8,
 };
 
-// held_cut says what is missing of the memory reachable from an object. Memory that is
+// held_cut is what is missing of the memory reachable from an object. Memory that is
 // absent but not listed as missing could not be read.
 enum held_cut {
     HELD_WHOLE,

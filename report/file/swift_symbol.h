@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-// swift_symbol_is_mangled says whether name is one that Swift mangled.
+// swift_symbol_is_mangled returns true if name is one that Swift mangled.
 static inline bool swift_symbol_is_mangled(const char *name)
 {
     static const char *const prefixes[] = {
@@ -40,9 +40,9 @@ static inline size_t swift_symbol_length(const char *name)
     return is_part ? at - 2 : length;
 }
 
-// swift_symbol_is_thunk says whether name is a function that the compiler made to call
-// another one: a forwarder of a closure, of a protocol's witness or of Objective-C, or
-// a change of calling convention. Swift's own backtraces hide the same.
+// swift_symbol_is_thunk returns true if name is a function that the compiler made to
+// call another one: a forwarder of a closure, of a protocol's witness or of
+// Objective-C, or a change of calling convention. Swift's own backtraces hide the same.
 static inline bool swift_symbol_is_thunk(const char *name)
 {
     size_t length = swift_symbol_length(name);

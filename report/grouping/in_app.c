@@ -411,7 +411,7 @@ static bool in_app_read_builds(const char *path, struct in_app_builds *out)
     return true;
 }
 
-// in_app_names_no_kind says whether a word begins as if it named a kind, and names
+// in_app_names_no_kind returns true if a word begins as if it named a kind, and names
 // none: `fuction:abort`.
 static bool in_app_names_no_kind(const char *word)
 {

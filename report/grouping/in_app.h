@@ -92,5 +92,5 @@ bool in_app_judge_by_user(const struct in_app_frame *frame, struct in_app_verdic
 // reports a failure. It counts where machinery was called by it.
 bool in_app_is_failing(const char *scoped_name);
 
-// in_app_matches says whether a pattern matches the length bytes at text.
+// in_app_matches returns true if a pattern matches the length bytes at text.
 bool in_app_matches(const char *pattern, const char *text, size_t length);

@@ -132,8 +132,9 @@ static bool returns_from_signal(const json_t *frames, size_t index)
     return next != NULL && strcmp(next, "pc") == 0;
 }
 
-// foreign_place says what code that has no name is where no function of the program's
-// is: what it jumped to, or what a signal's handler returns to. NULL: neither.
+// foreign_place returns what code that has no name is where no function of the
+// program's is: what it jumped to, or what a signal's handler returns to. NULL:
+// neither.
 static const char *foreign_place(const json_t *report, const json_t *frames,
                                  size_t index)
 {

@@ -114,7 +114,7 @@ static void walk_operator(struct naming_walk *walk, const char *end)
     }
 }
 
-// is_generic says whether a type of Rust stands for any: a parameter, a reference, a
+// is_generic returns true if a type of Rust stands for any: a parameter, a reference, a
 // slice.
 static bool is_generic(const char *at, const char *end)
 {
@@ -134,7 +134,7 @@ static void walk_within(struct naming_walk *walk, const char *at, const char *en
     walk->begin = walk->out->size;
 }
 
-// walk_more says whether anything is left, of this name or of those around it.
+// walk_more returns true if anything is left, of this name or of those around it.
 static bool walk_more(struct naming_walk *walk)
 {
     while (walk->at >= walk->end && walk->depth != 0) {
@@ -264,7 +264,7 @@ static void walk_name(struct naming_walk *walk)
     }
 }
 
-// is_suffix says whether a mark that was found ends there: `.cold` is none in
+// is_suffix returns true if a mark that was found ends there: `.cold` is none in
 // `.coldly`.
 static bool is_suffix(const char *found, const char *mark)
 {
@@ -368,7 +368,7 @@ void scoped_name(const char *function, struct text *out)
     }
 }
 
-// lambda_begins says whether a lambda's component begins at text: gcc's debug
+// lambda_begins returns true if a lambda's component begins at text: gcc's debug
 // information has angle brackets in place of the demangler's braces.
 static bool lambda_begins(const char *text)
 {

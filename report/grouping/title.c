@@ -13,7 +13,7 @@ enum { SAID_MAX = 72, PLACE_MAX = 110 };
 
 #define TITLE_WORDS(name, word, title, sentence, said) [CRASH_KIND_##name] = (title),
 
-// what_words says what happened, in the words of a person.
+// what_words is what happened, in the words of a person.
 static const char *const what_words[] = { CRASH_KINDS(TITLE_WORDS)[CRASH_KIND_OTHER] =
                                               NULL };
 

@@ -62,7 +62,7 @@ CH_CHECKED enum ch_status spool_open(const char *path, enum spool_access access,
 
 void spool_close(struct spool *spool);
 
-// spool_why says in a few words why a function of this header returned status; errno
+// spool_why reports in a few words why a function of this header returned status; errno
 // must still be the one it set. For the end of a message: `cannot open spool '/x':
 // ...`.
 const char *spool_why(enum ch_status status);

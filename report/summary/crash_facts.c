@@ -44,7 +44,7 @@ static void append_fill(const struct crash_origin *o, struct text *out)
         text_appendf(out, " (%s)", o->filler);
 }
 
-// append_whole says what the pointer was, and how that is known.
+// append_whole reports what the pointer was, and how that is known.
 static void append_whole(const struct crash_origin *o, struct text *out)
 {
     if (o->address == NULL)

@@ -60,7 +60,7 @@ void crash_heap_append_event(const struct crash_heap_event *event, struct text *
     text_append_string(out, " before the crash");
 }
 
-// append_distance says where the address is: "16 bytes after".
+// append_distance reports where the address is: "16 bytes after".
 static void append_distance(const struct crash_heap *heap, struct text *out)
 {
     uint64_t end = heap->block + heap->size;
@@ -87,7 +87,7 @@ static void append_block(const struct crash_heap *heap, struct text *out)
     append_bytes(heap->size, out);
 }
 
-// append_freed says who freed the block: "freed by thread 7 'io' 2.1 s earlier".
+// append_freed reports who freed the block: "freed by thread 7 'io' 2.1 s earlier".
 static void append_freed(const struct crash_heap *heap, struct text *out)
 {
     if (heap->freed.thread == 0)

@@ -180,7 +180,7 @@ static void append_summary_memory(const struct crash_facts *f, struct text *out)
     text_appendf(out, " that %s allows are in use", f->memory.limit);
 }
 
-// summarize_sent says who sent a signal that no fault caused.
+// summarize_sent reports who sent a signal that no fault caused.
 static void summarize_sent(const struct crash_facts *f, enum crash_kind kind,
                            struct text *out)
 {
@@ -203,7 +203,8 @@ static void summarize_sent(const struct crash_facts *f, enum crash_kind kind,
         text_appendf(out, " ('%s', user %" PRIu32 ")", f->sender_name, f->sender_user);
 }
 
-// summarize_deadlock says who waits for whom, and how the program was ended for that.
+// summarize_deadlock reports who waits for whom, and how the program was ended for
+// that.
 static void summarize_deadlock(const struct crash_facts *f, enum crash_kind kind,
                                struct text *out)
 {
@@ -236,7 +237,7 @@ static const char *bus_words(int code)
     }
 }
 
-// nothing_words says that nothing is mapped at the address; at a small one, why.
+// nothing_words reports that nothing is mapped at the address; at a small one, why.
 static const char *nothing_words(const struct crash_facts *f)
 {
     if (crash_address_is_small(-f->address) && f->address != 0)
@@ -246,7 +247,7 @@ static const char *nothing_words(const struct crash_facts *f)
                : ", where nothing is mapped";
 }
 
-// append_fault_place says what is at the address of a fault of no special kind.
+// append_fault_place reports what is at the address of a fault of no special kind.
 static void append_fault_place(const struct crash_facts *f, struct text *out)
 {
     if (f->signal == SIGBUS && crash_place_is_huge(&f->address_place))
@@ -508,7 +509,7 @@ static void append_as_one_line(struct text *out, const char *message)
     }
 }
 
-// summarize_abort says what led to the abort, if that is known.
+// summarize_abort reports what led to the abort, if that is known.
 static void summarize_abort(const struct crash_facts *f, enum crash_kind kind,
                             struct text *out)
 {
@@ -574,8 +575,8 @@ static void summarize_protection_key(const struct crash_facts *f, enum crash_kin
                  access_verbs[f->access], f->address, f->protection_key);
 }
 
-// summarize_memory_tag says that a pointer has not the tag of the memory. Checks that
-// are not synchronous only find that out later.
+// summarize_memory_tag reports that a pointer has not the tag of the memory. Checks
+// that are not synchronous only find that out later.
 static void summarize_memory_tag(const struct crash_facts *f, enum crash_kind kind,
                                  struct text *out)
 {
@@ -651,7 +652,7 @@ static void summarize_watchdog(const struct crash_facts *f, enum crash_kind kind
                            : "The service did not feed systemd's watchdog in time");
 }
 
-// summarize_heap says which block was misused, and how.
+// summarize_heap reports which block was misused, and how.
 static void summarize_heap(const struct crash_facts *f, enum crash_kind kind,
                            struct text *out)
 {
@@ -710,7 +711,7 @@ static void append_register(const struct crash_register *from, struct text *out)
         text_appendf(out, ", %s = 0x%" PRIx64, from->name, from->value);
 }
 
-// append_operand says what was done where: " (read 8 bytes at rax+0x18, rax = 0x0)".
+// append_operand reports what was done where: " (read 8 bytes at rax+0x18, rax = 0x0)".
 static void append_operand(const struct crash_facts *f, struct text *out)
 {
     static const char *const operations[] = {
@@ -739,7 +740,7 @@ static void append_blamed(const struct crash_facts *f, struct text *out)
     text_appendf(out, "%s = 0x%" PRIx64 ")", f->blamed.name, f->blamed.value);
 }
 
-// append_instruction says why an instruction is illegal.
+// append_instruction reports why an instruction is illegal.
 static void append_instruction(const struct crash_facts *f, struct text *out)
 {
     text_appendf(out, " (%s, %s)", f->instruction,
@@ -757,7 +758,7 @@ static void summary_append_function(struct text *out, const char *words,
     append_summary_name(function, out);
 }
 
-// append_origin says where the bad value came from.
+// append_origin reports where the bad value came from.
 static void append_origin(const struct crash_facts *f, struct text *out)
 {
     struct text CH_CLEANUP(text_deinit) words = { 0 };

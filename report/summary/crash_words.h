@@ -17,11 +17,12 @@
 enum crash_kind crash_words_kind(const json_t *crash);
 void crash_words_set_kind(json_t *crash, enum crash_kind kind);
 
-// crash_words_is_variable says whether value, from a process that is not trusted, has
-// the form of crash.variable.
+// crash_words_is_variable returns true if value, from a process that is not trusted,
+// has the form of crash.variable.
 bool crash_words_is_variable(const json_t *value);
 
-// crash_words_is_nearest says whether value, likewise, has the form of crash.nearest.
+// crash_words_is_nearest returns true if value, likewise, has the form of
+// crash.nearest.
 bool crash_words_is_nearest(const json_t *value);
 
 // crash_words_heap reads the block that was misused; out points into crash.

@@ -99,7 +99,7 @@ static void append_symbol(const json_t *pointer, struct text *out)
         text_append_string(out, " in ");
 }
 
-// append_target says what the pointer leads to.
+// append_target reports what the pointer leads to.
 static void append_target(const json_t *pointer, uint64_t address, struct text *out)
 {
     const char *to = report_string(pointer, "to");

@@ -79,7 +79,7 @@ static void append_short(const json_t *value, struct text *out)
     append_scalar(to, out);
 }
 
-// append_value_error says why there is no value, or that its type is not known.
+// append_value_error reports why there is no value, or that its type is not known.
 static void append_value_error(const char *error, struct text *out)
 {
     if (strcmp(error, "no-type") == 0)
@@ -88,7 +88,7 @@ static void append_value_error(const char *error, struct text *out)
         text_appendf(out, "(%s)", error);
 }
 
-// is_small says whether a structure is shown in one line: {x = 1, y = 2}.
+// is_small returns true if a structure is shown in one line: {x = 1, y = 2}.
 static bool is_small(const json_t *value)
 {
     const char *key;

@@ -21,8 +21,8 @@ bool value_text_is_scalar(const json_t *value);
 // for any other value.
 const json_t *value_text_pointee(const json_t *value);
 
-// value_text_reason says why a variable of a report has no value, in words if there are
-// some for it; NULL: the report does not say.
+// value_text_reason returns why a variable of a report has no value, in words if there
+// are some for it; NULL: the report does not say.
 const char *value_text_reason(const json_t *variable);
 
 // value_text_scope gives how deep in the function the block of a variable is; 0: it is

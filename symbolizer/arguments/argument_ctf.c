@@ -349,7 +349,7 @@ static uint32_t find_signature(const struct type_table *table, const char *name,
     return found;
 }
 
-// why_not_said says why the signature of a name may not be that of the function.
+// why_not_said returns why the signature of a name may not be that of the function.
 static const char *why_not_said(struct argument_image *image, const char *name)
 {
     // Functions that compilers derive from another have different arguments, and a dot

@@ -39,7 +39,7 @@ static bool entry_find_code(const struct argument_stack *stack, size_t index,
     return out->scan != NULL;
 }
 
-// agrees says whether the stack pointer is what the code implies at that point.
+// agrees returns true if the stack pointer is what the code implies at that point.
 static bool agrees(const struct argument_call *call, const struct argument_point *point)
 {
     uint8_t number = point->state.machine->sp;

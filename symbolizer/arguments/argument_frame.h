@@ -37,7 +37,7 @@ static inline const uint8_t *argument_frame_vector(const struct argument_frame *
     return known ? frame->vectors + number * ARGUMENT_VECTOR_BYTES : NULL;
 }
 
-// argument_frame_knows says whether the frame's register is known.
+// argument_frame_knows returns true if the frame's register is known.
 static inline bool argument_frame_knows(const struct argument_frame *frame,
                                         uint64_t reg)
 {

@@ -155,7 +155,7 @@ bool argument_image_symbol(struct argument_image *image, uint64_t vaddr,
 bool argument_image_named(struct argument_image *image, const char *name,
                           uint64_t *out_vaddr);
 
-// argument_image_is_unique says whether exactly one function has that name.
+// argument_image_is_unique returns true if exactly one function has that name.
 bool argument_image_is_unique(struct argument_image *image, const char *name);
 
 // argument_image_named_part finds the first function whose name is length bytes of

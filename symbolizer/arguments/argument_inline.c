@@ -48,7 +48,7 @@ bool argument_inline_enter(Dwarf_Die *scope, uint64_t vaddr, Dwarf_Die *out)
     return false;
 }
 
-// inline_is_frame_of says whether the report's frame is of die's function.
+// inline_is_frame_of returns true if the report's frame is of die's function.
 static bool inline_is_frame_of(const json_t *frame, Dwarf_Die *die)
 {
     const char *told = json_string_value(json_object_get(frame, "raw_name"));

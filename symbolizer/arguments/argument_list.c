@@ -9,7 +9,7 @@
 #include "symbolizer/types/type_name.h"
 #include "symbolizer/values/type_value.h"
 
-// list_key says what a key of argument_share.h is of.
+// list_key is what a key of argument_share.h is of.
 enum list_key { LIST_WORD, LIST_VARIABLE, LIST_ARRAY, LIST_CALL };
 
 // LIST_SHARED_MAX is the longest list that is looked for among those before.
@@ -97,7 +97,7 @@ static json_t *list_value(const struct argument_list *list,
                : argument->values[when];
 }
 
-// list_is_masked says whether the value is a pointer whose text was masked.
+// list_is_masked returns true if the value is a pointer whose text was masked.
 static bool list_is_masked(const json_t *value)
 {
     const char *text = json_string_value(json_object_get(value, "value"));

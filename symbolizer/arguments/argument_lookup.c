@@ -7,9 +7,9 @@
 #include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/arguments/argument_value.h"
 
-// is_before_slot says whether the pc is before the point where the function has stored
-// the argument in its frame: without optimization a location is valid only after the
-// prologue.
+// is_before_slot returns true if the pc is before the point where the function has
+// stored the argument in its frame: without optimization a location is valid only after
+// the prologue.
 static bool is_before_slot(const struct argument_lookup *l,
                            const struct argument_location *location)
 {

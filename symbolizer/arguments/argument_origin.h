@@ -21,9 +21,9 @@ bool argument_origin_location(Dwarf_Die *die, unsigned name, Dwarf_Attribute *ou
 // the source; NULL: it has none.
 const char *argument_origin_name(Dwarf_Die *die);
 
-// argument_origin_is_external says whether other units see the entry's function.
+// argument_origin_is_external returns true if other units see the entry's function.
 bool argument_origin_is_external(Dwarf_Die *die);
 
-// argument_origin_is says whether origin is the entry of function: itself, the entry
+// argument_origin_is returns true if origin is the entry of function: itself, the entry
 // that it is an instance of, or its declaration in another unit.
 bool argument_origin_is(Dwarf_Die *origin, Dwarf_Die *function);

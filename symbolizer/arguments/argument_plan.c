@@ -50,7 +50,7 @@ static void plans_free(struct argument_image *image)
     image->plans = NULL;
 }
 
-// plan_is_imaginary says whether the location is a pointer to an object that was
+// plan_is_imaginary returns true if the location is a pointer to an object that was
 // optimized away.
 static bool plan_is_imaginary(const Dwarf_Op *op)
 {

@@ -51,14 +51,14 @@ static bool is_site(Dwarf_Die *die)
     return tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
-// site_is_modern says whether a call site is one of DWARF 5, and not of GNU's extension
-// before it.
+// site_is_modern returns true if a call site is one of DWARF 5, and not of GNU's
+// extension before it.
 static bool site_is_modern(Dwarf_Die *die)
 {
     return dwarf_tag(die) == DW_TAG_call_site;
 }
 
-// returns_to says whether the call of site returns to vaddr.
+// returns_to returns true if the call of site returns to vaddr.
 static bool returns_to(Dwarf_Die *site, uint64_t vaddr)
 {
     Dwarf_Attribute attribute;
@@ -68,7 +68,7 @@ static bool returns_to(Dwarf_Die *site, uint64_t vaddr)
            dwarf_formaddr(&attribute, &address) == 0 && address == vaddr;
 }
 
-// is_scope says whether die may contain a call that returns to vaddr.
+// is_scope returns true if die may contain a call that returns to vaddr.
 static bool is_scope(Dwarf_Die *die, uint64_t vaddr)
 {
     int tag = dwarf_tag(die);
@@ -205,7 +205,7 @@ static bool site_refers(struct argument_called *call, Dwarf_Die *out)
         site_is_modern(&call->site) ? DW_AT_call_origin : DW_AT_abstract_origin, out);
 }
 
-// calls_function says whether the call is one of the function that was entered;
+// calls_function returns true if the call is one of the function that was entered;
 // out_always: whether the answer needed no evaluation.
 static bool calls_function(const struct argument_site *site,
                            struct argument_called *called, bool *out_always)
@@ -224,7 +224,7 @@ static bool calls_function(const struct argument_site *site,
            target == entry + call->image->bias;
 }
 
-// is_passed_in says whether a call site's parameter is passed in the register.
+// is_passed_in returns true if a call site's parameter is passed in the register.
 static bool is_passed_in(Dwarf_Die *parameter, unsigned reg)
 {
     Dwarf_Attribute attribute;
@@ -281,7 +281,7 @@ static bool site_find_passed(const struct argument_site *site, unsigned reg,
     return always;
 }
 
-// site_may_follow says whether the call has a caller that may be asked.
+// site_may_follow returns true if the call has a caller that may be asked.
 static bool site_may_follow(const struct argument_site *site)
 {
     if (site->index + 1 >= site->stack->count)

@@ -13,8 +13,8 @@ struct argument_site {
     size_t index;
 };
 
-// argument_site_is_tail says whether the function of call index of stack was reached by
-// a tail call: by debug information, its caller called another function of the same
+// argument_site_is_tail returns true if the function of call index of stack was reached
+// by a tail call: by debug information, its caller called another function of the same
 // image.
 bool argument_site_is_tail(const struct argument_stack *stack, size_t index);
 

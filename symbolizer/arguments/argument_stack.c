@@ -150,7 +150,7 @@ bool argument_stack_resolve(const struct argument_stack *stack, size_t index)
     return call->has_function;
 }
 
-// stack_is_system says whether a frame is in code of the system.
+// stack_is_system returns true if a frame is in code of the system.
 static bool stack_is_system(const struct argument_fact *fact,
                             const struct report_images *images)
 {

@@ -34,7 +34,7 @@ static bool skip_strings(const struct memory_reader *memory, uint64_t *at,
     return false;
 }
 
-// is_entered_at says whether the auxiliary vector at `at` has entry as the program's
+// is_entered_at returns true if the auxiliary vector at `at` has entry as the program's
 // entry point.
 static bool is_entered_at(const struct memory_reader *memory, uint64_t at,
                           uint64_t entry)
@@ -66,7 +66,7 @@ bool argument_start_count(const struct memory_reader *memory, uint64_t stack,
     return true;
 }
 
-// start_is_named says whether call is of the function of that name, by its debug
+// start_is_named returns true if call is of the function of that name, by its debug
 // information or its symbol.
 static bool start_is_named(const struct argument_call *call, const char *name)
 {
@@ -78,7 +78,7 @@ static bool start_is_named(const struct argument_call *call, const char *name)
            symbol_table_has(&call->image->types.files.image, call->vaddr, name);
 }
 
-// is_started says whether call index is main, called as C libraries do.
+// is_started returns true if call index is main, called as C libraries do.
 static bool is_started(const struct argument_stack *stack, size_t index)
 {
     const struct argument_call *main_call = &stack->calls[index];

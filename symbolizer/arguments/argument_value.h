@@ -7,7 +7,7 @@
 #include "symbolizer/arguments/argument_expression.h"
 #include "symbolizer/arguments/argument_plan.h"
 
-// argument_when says when a variable had a value: at the pc, or when the function was
+// argument_when is when a variable had a value: at the pc, or when the function was
 // called.
 enum argument_when { ARGUMENT_NOW, ARGUMENT_AT_ENTRY, ARGUMENT_WHENS };
 

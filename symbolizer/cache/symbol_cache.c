@@ -164,8 +164,8 @@ __attribute__((noinline)) static bool check_page(struct symbol_cache *cache,
     return true;
 }
 
-// are_pages_checked says whether the pages of size bytes, at least one, from offset of
-// the file on are in order.
+// are_pages_checked returns true if the pages of size bytes, at least one, from offset
+// of the file on are in order.
 __attribute__((always_inline)) static inline bool
 are_pages_checked(struct symbol_cache *cache, size_t offset, size_t size)
 {

@@ -107,8 +107,9 @@ void symbol_cache_deinit(struct symbol_cache *cache);
 // SYMBOL_CACHE_EXPECTED_MAX is how many addresses can be expected at a time.
 enum { SYMBOL_CACHE_EXPECTED_MAX = 16 };
 
-// symbol_cache_expect says that these addresses are looked up next: what their answers
-// are made of is then fetched from memory side by side, not one after the other.
+// symbol_cache_expect reports that these addresses are looked up next: what their
+// answers are made of is then fetched from memory side by side, not one after the
+// other.
 void symbol_cache_expect(struct symbol_cache *cache, const uint64_t *vaddrs,
                          size_t count);
 

@@ -36,7 +36,8 @@ const char *symbol_cache_folder_default(char out[PATH_MAX])
     return length > 0 && length < PATH_MAX ? out : NULL;
 }
 
-// folder_is_of says whether the file belongs to owner and no other user can write it.
+// folder_is_of returns true if the file belongs to owner and no other user can write
+// it.
 static bool folder_is_of(int fd, mode_t type, uid_t owner)
 {
     struct stat facts;
@@ -178,7 +179,7 @@ void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
     }
 }
 
-// folder_is_stale says whether the process of a claim has had its time.
+// folder_is_stale returns true if the process of a claim has had its time.
 static bool folder_is_stale(int folder_fd, const char *name)
 {
     struct stat facts;

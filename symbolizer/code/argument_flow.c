@@ -137,7 +137,7 @@ static struct argument_content read_slot(struct argument_state *state,
     return *slot;
 }
 
-// is_slot says whether a memory operand has a fixed address in the frame.
+// is_slot returns true if a memory operand has a fixed address in the frame.
 static bool is_slot(const struct argument_state *state,
                     const struct instruction_memory *memory, int64_t *out)
 {
@@ -219,7 +219,7 @@ static void flow_add(struct argument_state *state, const struct argument_slots *
     flow_set(state, to, content);
 }
 
-// points_to_record says whether a register becomes the frame pointer: it is set to
+// points_to_record returns true if a register becomes the frame pointer: it is set to
 // where the caller's is saved.
 static bool points_to_record(struct argument_state *state,
                              const struct argument_slots *slots, uint8_t to,

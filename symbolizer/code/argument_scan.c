@@ -191,7 +191,7 @@ static void sort_steps(struct argument_code *code)
     code->count = kept;
 }
 
-// targets_fit says whether every jump into the function leads to an instruction.
+// targets_fit returns true if every jump into the function leads to an instruction.
 static bool targets_fit(struct argument_code *code)
 {
     for (size_t i = 0; i < code->count; i++) {
@@ -303,7 +303,7 @@ static void arrive_at(struct argument_scan *scan, bool *waiting, size_t at,
     }
 }
 
-// has_given_up says whether the stack pointer is as at the entry: the frame was
+// has_given_up returns true if the stack pointer is as at the entry: the frame was
 // released.
 static bool has_given_up(const struct argument_state *state)
 {
@@ -544,7 +544,7 @@ static bool content_is_same(const struct argument_content *a,
     return a->kind != ARGUMENT_UNKNOWN && a->kind == b->kind && a->number == b->number;
 }
 
-// is_slot_kept says whether a slot still belongs to the function: it reads the slot
+// is_slot_kept returns true if a slot still belongs to the function: it reads the slot
 // back, its address has not escaped, and it is not below the red zone, where signal
 // handlers write.
 static bool is_slot_kept(const struct argument_point *point, size_t slot)

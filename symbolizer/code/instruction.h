@@ -63,7 +63,7 @@ struct instruction {
     size_t operand_count;
 };
 
-// instruction_flow says where execution continues.
+// instruction_flow is where execution continues.
 enum instruction_flow {
     INSTRUCTION_NEXT,
     INSTRUCTION_JUMPS,    // only to its target

@@ -34,8 +34,8 @@ static enum ch_status answer_question(void *context, int to_parent)
     return status;
 }
 
-// is_terminated says whether all names are terminated. The child read untrusted bytes,
-// so its answer is untrusted as well.
+// is_terminated returns true if all names are terminated. The child read untrusted
+// bytes, so its answer is untrusted as well.
 static bool is_terminated(struct instruction *found)
 {
     found->text[sizeof(found->text) - 1] = 0;

@@ -12,7 +12,7 @@ static void drop_string(char **string)
     free(*string);
 }
 
-// diagnosed_is_kind says whether crash still has the kind that it had before.
+// diagnosed_is_kind returns true if crash still has the kind that it had before.
 static bool diagnosed_is_kind(const json_t *crash, const char *before)
 {
     const char *kind = report_string(crash, "kind");

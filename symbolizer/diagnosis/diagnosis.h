@@ -39,8 +39,8 @@ bool diagnosis_runtime(json_t *report, json_t *crash);
 // of the register that was to blame (diagnosis_origin.c).
 bool diagnosis_origin(json_t *report, json_t *crash);
 
-// diagnosis_throw says who threw the exception, where the stack of the throw was kept
-// (diagnosis_throw.c). It is asked after diagnosis_words, whose stack is the last
+// diagnosis_throw reports who threw the exception, where the stack of the throw was
+// kept (diagnosis_throw.c). It is asked after diagnosis_words, whose stack is the last
 // throw's.
 bool diagnosis_throw(json_t *report, json_t *crash);
 

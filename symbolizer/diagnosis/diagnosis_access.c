@@ -92,8 +92,8 @@ struct access {
     uint64_t address;                          // of the operand
 };
 
-// is_canonical says whether the processor can translate the address: it uses 48 of 64
-// bits, and the others must equal the highest of these.
+// is_canonical returns true if the processor can translate the address: it uses 48 of
+// 64 bits, and the others must equal the highest of these.
 static bool is_canonical(uint64_t address)
 {
     return (uint64_t)((int64_t)(address << 16) >> 16) == address;
@@ -199,7 +199,7 @@ static void note_jump_target(const struct access *access, const char *by,
     (void)json_object_set_new(access->crash, "target", target);
 }
 
-// is_null says whether the operand's pointer was null: its base register, or the
+// is_null returns true if the operand's pointer was null: its base register, or the
 // constant 0 where it has none. Where gcc finds that a pointer is null on some path, it
 // leaves the access to a member at a constant address, and a ud2 after it.
 static bool is_null(const struct access *access)

@@ -73,7 +73,7 @@ static bool name_virtual_call(const json_t *report, json_t *crash)
     return true;
 }
 
-// name_terminate says why std::terminate was called where nothing was thrown.
+// name_terminate reports why std::terminate was called where nothing was thrown.
 static bool name_terminate(const json_t *report, json_t *crash)
 {
     static const char *const threads[] = {
@@ -112,8 +112,8 @@ static bool is_thrower(const char *function)
     return strncmp(function, "_Unwind_", strlen("_Unwind_")) == 0;
 }
 
-// name_handled says that the exception was caught: other code than what unwinds called
-// std::terminate while it was handled, as coroutines do with what escapes them.
+// name_handled reports that the exception was caught: other code than what unwinds
+// called std::terminate while it was handled, as coroutines do with what escapes them.
 static bool name_handled(const json_t *report, json_t *crash)
 {
     const json_t *frames = runtime_frames(report);
@@ -126,9 +126,9 @@ static bool name_handled(const json_t *report, json_t *crash)
     return true;
 }
 
-// name_escape says that an exception was about to leave a noexcept function: it is the
-// function that unwinding asks, or calls, that has called std::terminate. An exception
-// that nobody catches ends in __cxa_throw itself.
+// name_escape reports that an exception was about to leave a noexcept function: it is
+// the function that unwinding asks, or calls, that has called std::terminate. An
+// exception that nobody catches ends in __cxa_throw itself.
 static bool name_escape(const json_t *report, json_t *crash)
 {
     const json_t *frames = runtime_frames(report);
@@ -279,8 +279,8 @@ static bool is_protected(const json_t *region)
            (path == NULL || strcmp(path, "[heap]") == 0);
 }
 
-// name_allocator says that the C library's allocator came upon a heap that is not as it
-// left it.
+// name_allocator reports that the C library's allocator came upon a heap that is not as
+// it left it.
 static bool name_allocator(const json_t *report, json_t *crash)
 {
     size_t frame = 0;

@@ -116,7 +116,7 @@ static const json_t *find_caller(const json_t *report, enum runtime_call call)
     return NULL;
 }
 
-// has_named_frame says whether the program's own functions have names; a runtime's
+// has_named_frame returns true if the program's own functions have names; a runtime's
 // would then have names too.
 static bool has_named_frame(const json_t *report)
 {

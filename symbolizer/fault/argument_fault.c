@@ -33,7 +33,8 @@ static bool fault_operand_address(const struct fault *f,
            memory->index == INSTRUCTION_NO_REGISTER;
 }
 
-// fault_has_operand says whether the memory operand leads to the address of the fault.
+// fault_has_operand returns true if the memory operand leads to the address of the
+// fault.
 static bool fault_has_operand(const struct fault *f,
                               const struct instruction_memory *memory)
 {
@@ -90,15 +91,15 @@ static void fault_blame(struct fault *f, int part)
     f->bytes = FAULT_WORD_BYTES;
 }
 
-// fault_is_null says whether a part is a pointer that is null.
+// fault_is_null returns true if a part is a pointer that is null.
 static bool fault_is_null(const struct argument_named *part)
 {
     return part->has_value && !part->is_address && part->scale == 1 &&
            part->value == 0 && fault_type(part)->kind == TYPE_POINTER;
 }
 
-// fault_is_outside says whether a part is an index that is outside of the array whose
-// address the other one is, and notes the array.
+// fault_is_outside returns true if a part is an index that is outside of the array
+// whose address the other one is, and notes the array.
 static bool fault_is_outside(struct fault *f, const struct argument_named *part,
                              const struct argument_named *other)
 {
@@ -224,8 +225,8 @@ static bool fault_name_divisor(struct fault *f)
            !f->named.is_address && fault_agrees(f);
 }
 
-// fault_is_refused_target says whether the innermost call failed because of its target,
-// which it notes: an address that the processor cannot translate.
+// fault_is_refused_target returns true if the innermost call failed because of its
+// target, which it notes: an address that the processor cannot translate.
 static bool fault_is_refused_target(struct fault *f, const struct argument_step *step)
 {
     const struct instruction_effects *effects = &step->effects;
@@ -369,7 +370,7 @@ static json_t *fault_null_member(const struct fault *f)
                            : NULL);
 }
 
-// fault_freed_stack tells that the bad value was loaded from below the stack pointer,
+// fault_freed_stack reports that the bad value was loaded from below the stack pointer,
 // past what the innermost function may use: from variables of one that has returned.
 static json_t *fault_freed_stack(const struct fault *f)
 {
@@ -385,7 +386,7 @@ static json_t *fault_freed_stack(const struct fault *f)
                      json_sprintf("0x%" PRIx64, f->named.from));
 }
 
-// fault_freed_link tells that the bad value is the link that malloc put where it was
+// fault_freed_link reports that the bad value is the link that malloc put where it was
 // loaded from, when it was freed: since glibc 2.32 combined with that address.
 static json_t *fault_freed_link(const struct fault *f)
 {

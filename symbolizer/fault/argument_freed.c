@@ -7,7 +7,7 @@
 #include "report/file/held_file.h"
 #include "symbolizer/search/debug_search.h"
 
-// freed_is_text says whether the eight bytes are characters, and maybe the end of a
+// freed_is_text returns true if the eight bytes are characters, and maybe the end of a
 // text after four of them.
 static bool freed_is_text(const char bytes[static ARGUMENT_FREED_TEXT])
 {
@@ -19,7 +19,7 @@ static bool freed_is_text(const char bytes[static ARGUMENT_FREED_TEXT])
     return length >= SHORTEST;
 }
 
-// freed_is_on_stack says whether the address is in the frames of the crashed thread.
+// freed_is_on_stack returns true if the address is in the frames of the crashed thread.
 static bool freed_is_on_stack(const struct argument_stack *stack, uint64_t address)
 {
     enum { SP = 7 };

@@ -169,7 +169,7 @@ static void search_add_variable(struct search *s,
     }
 }
 
-// search_explains says whether the address is that of the array's element of that
+// search_explains returns true if the address is that of the array's element of that
 // number, which it does not have.
 static bool search_explains(const struct index_array *array,
                             const struct index_number *number, uint64_t address)
@@ -344,8 +344,8 @@ static bool index_find_nearest(struct argument_trace *trace, size_t call,
     return found;
 }
 
-// index_is_beside says whether the crash is an access that may be beside an object, and
-// gives its address.
+// index_is_beside returns true if the crash is an access that may be beside an object,
+// and gives its address.
 static bool index_is_beside(const json_t *crash, uint64_t *out)
 {
     enum { NULL_AREA_BYTES = 65536 };

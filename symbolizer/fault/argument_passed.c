@@ -38,8 +38,8 @@ static bool fault_number(const json_t *value, uint64_t *out)
            (address != NULL && report_read_address(address, out));
 }
 
-// fault_has_value says whether a shown variable has that value, as of now or as of its
-// function's call.
+// fault_has_value returns true if a shown variable has that value, as of now or as of
+// its function's call.
 static bool fault_has_value(const json_t *variable, uint64_t value)
 {
     const json_t *now = json_object_get(variable, "value");
@@ -49,7 +49,7 @@ static bool fault_has_value(const json_t *variable, uint64_t value)
            (fault_number(then, &number) && number == value);
 }
 
-// fault_is_shown says whether the report shows the argument with that value.
+// fault_is_shown returns true if the report shows the argument with that value.
 static bool fault_is_shown(const struct fault *f, uint64_t value)
 {
     const json_t *list = NULL;
@@ -83,8 +83,8 @@ static size_t fault_caller(const struct fault *f)
     return 0;
 }
 
-// fault_may_be says whether a pointer with that role can be the one that was accessed
-// as the processor says.
+// fault_may_be returns true if a pointer with that role can be the one that was
+// accessed as the processor says.
 static bool fault_may_be(const struct fault *f, const char *role)
 {
     const char *operation =
@@ -144,8 +144,8 @@ static bool fault_is_only(struct fault *f, size_t caller, uint8_t reg, uint64_t 
            !f->named.is_address && !f->named.has_value && f->named.scale == 1;
 }
 
-// fault_is_other says whether the pointer in a register is known to be another one than
-// what the function failed at, which is address.
+// fault_is_other returns true if the pointer in a register is known to be another one
+// than what the function failed at, which is address.
 static bool fault_is_other(struct fault *f, size_t caller, uint8_t reg,
                            uint64_t address)
 {
@@ -211,7 +211,7 @@ static size_t fault_passed_count(struct fault *f, size_t caller,
     return LIBRARY_POINTERS;
 }
 
-// fault_is_at_begin says whether an access at address was at the begin of what the
+// fault_is_at_begin returns true if an access at address was at the begin of what the
 // function was passed a pointer to: at null there is nothing before, and most functions
 // access the begin first. A register that is the whole operand is not advanced yet: its
 // first page cannot be accessed.

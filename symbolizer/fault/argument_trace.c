@@ -80,8 +80,8 @@ static size_t trace_now(const struct argument_scan *scan,
     return SIZE_MAX;
 }
 
-// trace_is_kept says whether the register still has the value that it had before step
-// from.
+// trace_is_kept returns true if the register still has the value that it had before
+// step from.
 static bool trace_is_kept(const struct tracing *t, uint8_t reg, size_t from)
 {
     const struct argument_frame *frame = &t->call->frame;
@@ -93,7 +93,7 @@ static bool trace_is_kept(const struct tracing *t, uint8_t reg, size_t from)
     return true;
 }
 
-// trace_writes says whether a step may write the register that is followed.
+// trace_writes returns true if a step may write the register that is followed.
 static bool trace_writes(const struct tracing *t, const struct argument_step *step)
 {
     uint8_t reg = t->reg;
@@ -102,7 +102,7 @@ static bool trace_writes(const struct tracing *t, const struct argument_step *st
     return clobbers || step->effects.written >> reg & 1;
 }
 
-// trace_is_joined says whether control may come to a step other than from the one
+// trace_is_joined returns true if control may come to a step other than from the one
 // before it.
 static bool trace_is_joined(const struct tracing *t, size_t at)
 {

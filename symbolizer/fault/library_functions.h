@@ -32,7 +32,7 @@ const struct library_function *library_functions_find_scoped(const char *name);
 // the function accesses; negative: none does.
 int library_functions_length(const struct library_function *function);
 
-// library_functions_frees says whether the function takes back a block of the heap.
+// library_functions_frees returns true if the function takes back a block of the heap.
 bool library_functions_frees(const struct library_function *function);
 
 // library_functions_import_of_slot gives the name of the function whose address the

@@ -58,7 +58,7 @@ Elf_Scn *debug_elf_find_section(const struct debug_elf *file, const char *name,
 // debug_elf_section gives the data of the section called name, or NULL.
 Elf_Data *debug_elf_section(const struct debug_elf *file, const char *name);
 
-// debug_elf_has_dwarf says whether file itself contains debug information entries.
+// debug_elf_has_dwarf returns true if file itself contains debug information entries.
 bool debug_elf_has_dwarf(const struct debug_elf *file);
 
 // debug_elf_hide_alternate hides from libdw which file has more debug information.

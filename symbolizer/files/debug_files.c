@@ -163,7 +163,7 @@ debuginfod_fetch(const char *url, const struct build_id *id, char *path, size_t 
 // The vDSO is an image without a file. The running kernel's is mapped into our own
 // process, and is the one of the report if the build IDs are equal.
 
-// vdso_is_path says whether path is one of the names that a vDSO has in place of a
+// vdso_is_path returns true if path is one of the names that a vDSO has in place of a
 // path.
 static bool vdso_is_path(const char *path)
 {
@@ -217,7 +217,7 @@ static bool crc_matches(int fd, uint32_t wanted)
     return got == 0 && crc == wanted;
 }
 
-// debug_fits says whether file is of the image's build.
+// debug_fits returns true if file is of the image's build.
 static bool debug_fits(const struct search *search, const struct debug_elf *file)
 {
     struct build_id its_id = debug_elf_build_id(file);

@@ -46,8 +46,8 @@ struct decompressed {
     int processor;      // on which the first thread is; negative: not known
 };
 
-// decompressed_is_taken says whether finding names, or values too, needs a section of
-// that name.
+// decompressed_is_taken returns true if finding names, or values too, needs a section
+// of that name.
 static bool decompressed_is_taken(const char *name, bool names_only)
 {
     static const char *const taken[] = {

@@ -22,8 +22,8 @@
 // by another method than zlib: libelf knows zstd from 0.189 on, and no others.
 bool decompressed_debug_is_foreign(const struct debug_elf *file);
 
-// decompressed_debug_is_unknown says whether the .debug_info of file is compressed by a
-// method that nothing here supports.
+// decompressed_debug_is_unknown returns true if the .debug_info of file is compressed
+// by a method that nothing here supports.
 bool decompressed_debug_is_unknown(const struct debug_elf *file);
 
 // decompressed_debug_size is the size of the decompressed form of file in bytes, as its

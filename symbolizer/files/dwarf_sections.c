@@ -4,7 +4,7 @@
 #include <gelf.h>
 #include <string.h>
 
-// sections_is_called says whether section is `.name`, its form with GNU's old
+// sections_is_called returns true if section is `.name`, its form with GNU's old
 // compression, or that of a split file.
 static bool sections_is_called(const char *section, const char *name)
 {

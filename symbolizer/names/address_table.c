@@ -102,7 +102,7 @@ bool address_table_next(struct address_sets *at, uint64_t *out_low, uint64_t *ou
     return false;
 }
 
-// ranges_have says whether one of a set's ranges contains vaddr. A large library has
+// ranges_have returns true if one of a set's ranges contains vaddr. A large library has
 // tens of thousands, of which each lookup passes half.
 static bool ranges_have(struct cursor ranges, uint64_t vaddr)
 {

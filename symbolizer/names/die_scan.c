@@ -38,8 +38,8 @@ struct die_abbrev {
     uint32_t field_count;
 };
 
-// form_refers_out says whether a value of that form may be outside of the unit and of
-// the sections that units share.
+// form_refers_out returns true if a value of that form may be outside of the unit and
+// of the sections that units share.
 static bool form_refers_out(unsigned form)
 {
     switch (form) {
@@ -408,7 +408,7 @@ static bool die_read_entry(struct die_scan *scan, const struct die_abbrev *abbre
     return abbrev->use == ABBREV_CODE && entry_code(&entry, out);
 }
 
-// die_check_entry says whether there is an entry with that abbreviation's code.
+// die_check_entry finds out whether there is an entry with that abbreviation's code.
 static enum ch_status die_check_entry(const struct die_scan *scan, uint64_t code)
 {
     if (!cursor_ok(&scan->input) || code >= scan->abbrev_count ||

@@ -374,7 +374,7 @@ static void symbol_image_find_id(struct symbol_image *image)
     debug_elf_close(&file);
 }
 
-// open_cache says whether a cache is used in place of the files.
+// open_cache returns true if a cache is used in place of the files.
 static bool open_cache(struct symbol_image *image)
 {
     const char *folder = image->search->cache_folder;
@@ -696,7 +696,7 @@ void symbol_image_text(const struct symbol_image *image, uint64_t out[2])
     memcpy(out, image->text, sizeof(image->text));
 }
 
-// symbol_image_is_whole says whether nothing is missing that could provide a name.
+// symbol_image_is_whole returns true if nothing is missing that could provide a name.
 static bool symbol_image_is_whole(const struct symbol_image *image)
 {
     const struct debug_elf *file = debug_files_dwarf(&image->files);

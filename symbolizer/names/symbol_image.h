@@ -47,7 +47,7 @@ struct symbol_image;
 // (size 0: not known), or its cache if search names a cache folder that has one; what
 // search refers to must outlive image. names_only leaves out inlined calls and source
 // lines. Missing or refused files are no failure: the image then has no names, and
-// symbol_image_status says why. The only failure is CH_ERR_NO_MEMORY.
+// symbol_image_status finds out why. The only failure is CH_ERR_NO_MEMORY.
 CH_CHECKED enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
                                             const struct build_id *id,
                                             const struct debug_search *search,
@@ -64,14 +64,14 @@ void symbol_image_close(struct symbol_image *image);
 // symbol_image_build stores the build ID of image, of size 0 if it has none.
 void symbol_image_build(const struct symbol_image *image, struct build_id *out);
 
-// symbol_image_is_cached says whether image uses a cache, without any debug file
+// symbol_image_is_cached returns true if image uses a cache, without any debug file
 // opened.
 bool symbol_image_is_cached(const struct symbol_image *image);
 
-// symbol_image_status says what was found of image.
+// symbol_image_status returns what was found of image.
 enum debug_status symbol_image_status(const struct symbol_image *image);
 
-// symbol_image_why says why symbol_image_find found no name for vaddr.
+// symbol_image_why returns why symbol_image_find found no name for vaddr.
 enum debug_status symbol_image_why(struct symbol_image *image, uint64_t vaddr);
 
 // symbol_image_base is the lowest page-aligned vaddr of image, which corresponds to its
@@ -93,8 +93,8 @@ CH_CHECKED enum ch_status symbol_image_edges(struct symbol_image *image,
 CH_CHECKED enum ch_status symbol_image_dies(const struct symbol_image *image,
                                             struct unit_dies *out);
 
-// symbol_image_expect says that these addresses, at most SYMBOL_CACHE_EXPECTED_MAX, are
-// looked up next, which makes them faster where image uses a cache.
+// symbol_image_expect reports that these addresses, at most SYMBOL_CACHE_EXPECTED_MAX,
+// are looked up next, which makes them faster where image uses a cache.
 void symbol_image_expect(struct symbol_image *image, const uint64_t *vaddrs,
                          size_t count);
 

@@ -63,7 +63,7 @@ void symbol_table_sort(struct symbol_table *table);
 const struct symbol *symbol_table_find(const struct symbol_table *table,
                                        uint64_t vaddr);
 
-// symbol_table_has says whether a function of that name, of a size that is known,
+// symbol_table_has returns true if a function of that name, of a size that is known,
 // contains vaddr. It reads the file's symbols through and needs no table.
 bool symbol_table_has(const struct debug_elf *file, uint64_t vaddr, const char *name);
 

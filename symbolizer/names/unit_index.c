@@ -407,8 +407,8 @@ enum ch_status unit_index_init(struct unit_index *index, Dwarf *dwarf,
     return status;
 }
 
-// is_mangling says whether the language's linker names say more than its source names:
-// all but C and similar ones.
+// is_mangling returns true if the language's linker names say more than its source
+// names: all but C and similar ones.
 static bool is_mangling(Dwarf_Die *unit)
 {
     switch (dwarf_srclang(unit)) {

@@ -18,10 +18,10 @@ struct build_id {
     size_t size; // 0: there is none
 };
 
-// build_id_equal says whether both build IDs are present and equal.
+// build_id_equal returns true if both build IDs are present and equal.
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 
-// debug_status says why an image's code has no names, in order from nothing wrong to
+// debug_status holds why an image's code has no names, in order from nothing wrong to
 // nothing there.
 enum debug_status {
     DEBUG_FOUND,         // debug information was found

@@ -74,9 +74,9 @@ static enum ch_status btf_add_place(struct type_btf *types, const struct type *t
     return status;
 }
 
-// btf_shows_signs says whether a type shows that enums are marked as signed where they
-// are. gcc before 13 marks none, and each char as a character. pahole, whose BTF is in
-// files that such a gcc compiled, does the opposite.
+// btf_shows_signs returns true if a type shows that enums are marked as signed where
+// they are. gcc before 13 marks none, and each char as a character. pahole, whose BTF
+// is in files that such a gcc compiled, does the opposite.
 static bool btf_shows_signs(const struct btf_type *type)
 {
     if (type->kind == BTF_INTEGER)

@@ -23,7 +23,7 @@ CH_CHECKED enum ch_status type_btf_load(struct type_table *table,
                                         const struct type_bytes *file,
                                         const struct type_bytes *base);
 
-// type_btf_continues says whether the BTF of file continues that of another.
+// type_btf_continues returns true if the BTF of file continues that of another.
 bool type_btf_continues(const struct type_bytes *file);
 
 // type_btf_load_dicts adds what version 4 of CTF has: count dictionaries, of which the

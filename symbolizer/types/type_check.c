@@ -40,7 +40,7 @@ static enum ch_status check_parts(const struct type_table *table, uint32_t index
     return CH_OK;
 }
 
-// is_sliced says whether the type may have bit-fields.
+// is_sliced returns true if the type may have bit-fields.
 static bool is_sliced(const struct type *type)
 {
     return type->kind == TYPE_INTEGER || type->kind == TYPE_ENUM ||

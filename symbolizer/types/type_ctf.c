@@ -128,7 +128,7 @@ static enum ch_status set_encoding(const struct ctf_type *source, struct type *t
     return CH_OK;
 }
 
-// is_reference says whether a type of kind refers to another one.
+// is_reference returns true if a type of kind refers to another one.
 static bool is_reference(enum ctf_kind kind)
 {
     return kind == CTF_POINTER || kind == CTF_ARRAY || kind == CTF_FUNCTION ||

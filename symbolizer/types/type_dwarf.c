@@ -165,8 +165,8 @@ enum ch_status type_dwarf_add_basic(struct type_dwarf *types,
     return status;
 }
 
-// lacks_origin says whether the entry that die completes cannot be read: it may be in a
-// supplementary file that is missing.
+// lacks_origin returns true if the entry that die completes cannot be read: it may be
+// in a supplementary file that is missing.
 static bool lacks_origin(Dwarf_Die *die)
 {
     static const unsigned names[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -225,7 +225,7 @@ static bool read_constant(Dwarf_Attribute *attribute, Dwarf_Sword *out)
     return true;
 }
 
-// has_unreadable_name says whether the entry's name is where it cannot be read.
+// has_unreadable_name returns true if the entry's name is where it cannot be read.
 static bool has_unreadable_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;

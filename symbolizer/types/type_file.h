@@ -28,7 +28,7 @@ void type_file_close(struct type_file *file);
 // type_file_table gives the types.
 const struct type_table *type_file_table(const struct type_file *file);
 
-// type_file_source says which source they were read from.
+// type_file_source returns which source they were read from.
 enum type_source type_file_source(const struct type_file *file);
 
 // type_source_name gives "ctf", "btf" or "dwarf".

@@ -215,8 +215,8 @@ static bool same_type_name(const struct type_table *table, uint32_t a, uint32_t 
            type_name(table, b, &right) == CH_OK && strcmp(left.bytes, right.bytes) == 0;
 }
 
-// same_shape says whether two types look the same: each unit of a program has its own
-// copy of a type.
+// same_shape returns true if two types look the same: each unit of a program has its
+// own copy of a type.
 static bool same_shape(const struct type_table *table, uint32_t a, uint32_t b)
 {
     a = type_strip(table, a);

@@ -40,7 +40,7 @@ CH_CHECKED enum ch_status type_image_find_files(struct type_image *image,
                                                 const struct debug_search *search);
 CH_CHECKED enum ch_status type_image_load(struct type_image *image);
 
-// type_image_missing says which debug information the image refers to that was not
+// type_image_missing returns which debug information the image refers to that was not
 // found, so that types and names are not known; NULL: none.
 const char *type_image_missing(const struct type_image *image);
 

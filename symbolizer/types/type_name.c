@@ -34,7 +34,7 @@ static bool is_qualifier(enum type_kind kind)
     return kind == TYPE_CONST || kind == TYPE_VOLATILE || kind == TYPE_RESTRICT;
 }
 
-// ends_chain says whether what type refers to is not part of its name.
+// ends_chain returns true if what type refers to is not part of its name.
 static bool ends_chain(const struct type *type)
 {
     switch (type->kind) {

@@ -57,9 +57,9 @@ static bool runtime_symbol(Elf *elf, const char *name, uint64_t *out)
     return false;
 }
 
-// runtime_is_folded says whether several functions of a file begin at vaddr: a linker
-// makes one of those that have the same code. Where the symbols are not there, that is
-// not known either.
+// runtime_is_folded returns true if several functions of a file begin at vaddr: a
+// linker makes one of those that have the same code. Where the symbols are not there,
+// that is not known either.
 static bool runtime_is_folded(Elf *elf, uint64_t vaddr)
 {
     struct runtime_symbols all;
@@ -189,7 +189,7 @@ static bool runtime_prefix(Dwarf_Die *class, struct text *out)
     return named && text_ok(out);
 }
 
-// runtime_is_member says whether a symbol is a function of the class with the prefix
+// runtime_is_member returns true if a symbol is a function of the class with the prefix
 // that one unit alone defines.
 static bool runtime_is_member(const GElf_Sym *symbol, const char *name,
                               const struct text *prefix)

@@ -67,7 +67,7 @@ enum ch_status type_table_add_symbol(struct type_table *table,
     return CH_OK;
 }
 
-// is_transparent says whether a type of kind is another name for its target.
+// is_transparent returns true if a type of kind is another name for its target.
 static bool is_transparent(enum type_kind kind)
 {
     return kind == TYPE_TYPEDEF || kind == TYPE_CONST || kind == TYPE_VOLATILE ||

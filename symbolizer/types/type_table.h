@@ -75,7 +75,7 @@ struct type {
     bool partial;  // it has members that are not among the parts
 };
 
-// type_base says whether a member is a base class.
+// type_base holds whether a member is a base class.
 enum type_base {
     TYPE_BASE_NONE,
     TYPE_BASE_PLAIN,

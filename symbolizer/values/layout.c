@@ -20,7 +20,7 @@ static uint32_t layout_bare(struct layout_object *object, uint32_t type)
     return bare;
 }
 
-// layout_is_transparent says whether a member's own members are searched without its
+// layout_is_transparent returns true if a member's own members are searched without its
 // being named: an unnamed structure, or a base class, which has no name or that of its
 // type.
 static bool layout_is_transparent(const struct type_table *table,

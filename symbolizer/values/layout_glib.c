@@ -40,7 +40,8 @@ struct glib_table {
 
 enum { BIG_KEYS = 1, BIG_VALUES = 2 }; // of flags: pointers, not numbers of 32 bits
 
-// glib_is_text says whether a key is a string: whether its hash is GLib's for strings.
+// glib_is_text returns true if a key is a string: whether its hash is GLib's for
+// strings.
 static bool glib_is_text(const struct layout_object *object, uint64_t key,
                          uint32_t hash)
 {

@@ -43,7 +43,7 @@ bool layout_rust_enum(struct layout_object *object);
 // none.
 bool layout_table_find(struct layout_object *object);
 
-// layout_table_is_handle says whether an object of a type of that name is what a
+// layout_table_is_handle returns true if an object of a type of that name is what a
 // pointer to it is shown as.
 bool layout_table_is_handle(const char *name);
 
@@ -51,12 +51,12 @@ bool layout_table_is_handle(const char *name);
 // row. False: that is not known, and the object is to be shown by its members.
 bool layout_table_read(struct layout_object *object, struct layout_view *out);
 
-// layout_table_row_is_text says whether objects of the row hold text.
+// layout_table_row_is_text returns true if objects of the row hold text.
 bool layout_table_row_is_text(const struct layout_row *row);
 
-// layout_table_is_text says whether objects of the type do.
+// layout_table_is_text returns true if objects of the type do.
 bool layout_table_is_text(const struct type_table *table, uint32_t type);
 
-// layout_is_contiguous says whether objects of the row have their elements side by
+// layout_is_contiguous returns true if objects of the row have their elements side by
 // side, from where the row's first member points to.
 bool layout_is_contiguous(const struct layout_row *row);

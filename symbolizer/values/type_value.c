@@ -94,7 +94,7 @@ static void value_note_name(const struct type_value *how, const char *name,
     item->open = sure == SECRET_NAME_PAIR;
 }
 
-// is_hidden says whether a value of the type is not shown.
+// is_hidden returns true if a value of the type is not shown.
 static bool is_hidden(const struct making *m, const struct item *item, uint32_t type)
 {
     enum type_kind kind = m->how->table->types[type_strip(m->how->table, type)].kind;
@@ -102,16 +102,16 @@ static bool is_hidden(const struct making *m, const struct item *item, uint32_t 
     return item->secret && !(item->open && structure);
 }
 
-// value_is_rust_reference says whether a pointer is a Box or a reference of Rust, the
-// types of which have names: like references of C++ they always lead to an object.
+// value_is_rust_reference returns true if a pointer is a Box or a reference of Rust,
+// the types of which have names: like references of C++ they always lead to an object.
 static bool value_is_rust_reference(const struct type *type)
 {
     return type->name[0] == '&' || strncmp(type->name, "Box<", strlen("Box<")) == 0 ||
            strncmp(type->name, "alloc::boxed::Box<", strlen("alloc::boxed::Box<")) == 0;
 }
 
-// value_is_handle says whether a pointer leads to what it is shown as, such as a map of
-// Go.
+// value_is_handle returns true if a pointer leads to what it is shown as, such as a map
+// of Go.
 static bool value_is_handle(const struct type_table *table, const struct type *pointer)
 {
     return pointer->kind == TYPE_POINTER &&
@@ -134,7 +134,7 @@ static json_t *pointer_object(uint64_t address, const char *key, json_t *value)
     return json_pack("{s:o, s:o}", "address", address_value(address), key, value);
 }
 
-// error_value says why the object that a pointer points to is missing.
+// error_value returns why the object that a pointer points to is missing.
 static json_t *error_value(const struct making *m, uint64_t address)
 {
     bool known = address >= m->how->known_from && address < m->how->known_to;
@@ -152,7 +152,7 @@ static json_t *error_object(const struct making *m)
     return json_pack("{s:s}", "error", m->how->cut ? "not-copied" : "unreadable");
 }
 
-// value_note_seen says whether an object was followed before, and notes it.
+// value_note_seen returns true if an object was followed before, and notes it.
 static bool value_note_seen(struct making *m, uint64_t address, uint32_t type)
 {
     uint64_t hash = (address ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u | 1;
@@ -297,7 +297,8 @@ static void value_place_base(const struct making *m, const struct type_part *par
         item->place.address = address + offset;
 }
 
-// value_has_no_data says whether an object of a class has no members, nor has its base.
+// value_has_no_data returns true if an object of a class has no members, nor has its
+// base.
 static bool value_has_no_data(const struct type_table *table, uint32_t index)
 {
     for (int chain = 0; chain < TYPE_CHAIN_MAX; chain++) {
@@ -730,8 +731,8 @@ static void attach_value(struct making *m, const struct item *item, json_t *valu
         (void)json_array_append_new(item->container, value);
 }
 
-// value_is_unset says whether a member of a message of Protocol Buffers is not set: it
-// is zero, or a container without elements. Those that describe the others are left
+// value_is_unset returns true if a member of a message of Protocol Buffers is not set:
+// it is zero, or a container without elements. Those that describe the others are left
 // out, too.
 static bool value_is_unset(const struct making *m, const struct item *member)
 {

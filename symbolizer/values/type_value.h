@@ -56,8 +56,8 @@ struct type_value {
 json_t *type_value_make(const struct type_value *how, uint32_t type, uint64_t address,
                         const char *name);
 
-// type_value_holds_text says whether a string as the value of an object of the type is
-// the program's text, and not a name, an address or a number.
+// type_value_holds_text returns true if a string as the value of an object of the type
+// is the program's text, and not a name, an address or a number.
 bool type_value_holds_text(const struct type_table *table, uint32_t type);
 
 // type_value_bytes_size gives the size of a number, an enumeration, a pointer that is

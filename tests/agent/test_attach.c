@@ -57,7 +57,7 @@ static const char *no_variable(void *context, const char *variable)
     return NULL;
 }
 
-// has_frame_in says whether some frame's address lies within size bytes of start.
+// has_frame_in returns true if some frame's address lies within size bytes of start.
 static bool has_frame_in(json_t *thread, uint64_t start, uint64_t size)
 {
     size_t index;

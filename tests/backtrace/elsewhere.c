@@ -59,7 +59,7 @@ static int compare(const void *left, const void *right)
 
 static int start(void);
 
-// is_in says whether an address is in a function, of those that can be on the stack.
+// is_in returns true if an address is in a function, of those that can be on the stack.
 static bool is_in(uint64_t address, uintptr_t function)
 {
     const uintptr_t others[] = { (uintptr_t)capture, (uintptr_t)handle,

@@ -54,7 +54,7 @@ __attribute__((noinline)) static void descend(unsigned depth, struct raw *out)
     KEEP_FRAME();
 }
 
-// is_in says whether an address is in the first bytes of a function.
+// is_in returns true if an address is in the first bytes of a function.
 static bool is_in(uint64_t address, uint64_t function)
 {
     enum { FUNCTION_BYTES = CRASHHOOK_SANITIZED ? 4096 : 512 };
@@ -311,7 +311,7 @@ static int run_in_child(int (*run)(void))
     return status;
 }
 
-// has_seccomp says whether there are filters: an emulator of programs has none.
+// has_seccomp returns true if there are filters: an emulator of programs has none.
 static bool has_seccomp(void)
 {
     return prctl(PR_GET_SECCOMP) >= 0;

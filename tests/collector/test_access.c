@@ -102,7 +102,7 @@ static void access_reads_names_scopes_projects_and_sums(void **state)
     assert_int_equal(grants[3].scopes, ACCESS_READ);
 }
 
-// may_as says what a person with groups may do: nothing, or scopes in a project.
+// may_as reports what a person with groups may do: nothing, or scopes in a project.
 static void may_as(struct access *access, const char *name, const char *groups,
                    unsigned scopes, const char *project)
 {

@@ -104,8 +104,8 @@ static void a_declared_order_counts_most(void **state)
     assert_string_equal(order_of(fixture, "a"), "1.0! 2.0");
 }
 
-// back says whether a group that was seen in two releases, and then resolved, is back
-// with a report of a third one.
+// back returns true if a group that was seen in two releases, and then resolved, is
+// back with a report of a third one.
 static bool back(struct fixture *fixture, char group, const char *const seen[2],
                  const char *resolved_in, const char *later)
 {

@@ -244,8 +244,8 @@ static void a_copy_has_what_an_earlier_process_left_in_the_log(void **state)
     assert_int_equal(count_differences(fixture), 0);
 }
 
-// note_log says how following a log ends that was cut after size bytes; its pages are
-// written to a file, of which out gets the size in pages.
+// note_log finds out how following a log ends that was cut after size bytes; its pages
+// are written to a file, of which out gets the size in pages.
 static enum ch_status note_log(const struct copy_fixture *fixture, const char *bytes,
                                size_t size, uint32_t frames, uint32_t *out)
 {

@@ -290,7 +290,7 @@ static void a_claim_is_given_to_one_and_ends_with_its_lease(void **state)
     assert_int_equal(again.all[0].tries, 2);
 }
 
-// symbols_came says that the debug file of a build of no project came.
+// symbols_came reports that the debug file of a build of no project came.
 static enum ch_status symbols_came(struct fixture *fixture, const char *build)
 {
     char error[STORE_ERROR_SIZE];

@@ -299,7 +299,7 @@ static void take_plan(void *context, const struct sql_row *row)
     text_appendf(context, "%s\n", sql_column_text(row, "QUERY PLAN"));
 }
 
-// ask_plan says how PostgreSQL ran a statement over a list of groups.
+// ask_plan reports how PostgreSQL ran a statement over a list of groups.
 static void ask_plan(struct sql *sql, enum store_statement statement, const char *list,
                      struct text *out)
 {

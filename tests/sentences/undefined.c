@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Undefined behaviour that a compiler's check stops by an instruction. Clang's
-// instruction says which check it was, gcc's does not.
+// instruction is which check it was, gcc's does not.
 //
 // all flags: -fsanitize=undefined -fsanitize-undefined-trap-on-error
 // all signal: ILL

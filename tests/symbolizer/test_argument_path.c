@@ -40,7 +40,7 @@ static uint32_t begin(struct type_table *table)
                                            .part_count = 3 });
 }
 
-// is_path says whether the bytes have that path; NULL: they have none.
+// is_path returns true if the bytes have that path; NULL: they have none.
 static bool is_path(uint64_t offset, uint64_t bytes, const char *expected)
 {
     struct type_table table;

@@ -43,7 +43,7 @@ static struct argument_scan *scan_of(const uint8_t *bytes, size_t size,
     return scan;
 }
 
-// before says what holds at offset pc. False: nothing is proved there.
+// before reports what holds at offset pc. False: nothing is proved there.
 static bool before(const uint8_t *bytes, size_t size, size_t function_size, size_t pc,
                    struct argument_point *out)
 {

@@ -247,7 +247,7 @@ static bool has_wrong_access(struct area *area, const struct form *form, size_t 
            wrote != says_written || (!is_bit && outcome.address - at >= form->size);
 }
 
-// reaches_closed says whether the operand at that distance from the end of the open
+// reaches_closed returns true if the operand at that distance from the end of the open
 // page reached into the closed one.
 static bool reaches_closed(struct area *area, const struct form *form, unsigned back)
 {

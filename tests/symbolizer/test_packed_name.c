@@ -9,7 +9,7 @@ static const char twice[] =
     "std::map<a::name::of::a::type::that::is::long, b>::insert(std::map<"
     "a::name::of::a::type::that::is::long, b>::value_type const&)";
 
-// unpacks_to_itself says whether a name is the same after packing and unpacking.
+// unpacks_to_itself returns true if a name is the same after packing and unpacking.
 static bool unpacks_to_itself(const char *name, size_t size, size_t *out_packed)
 {
     struct text packed = { 0 };
@@ -51,8 +51,8 @@ static void packed_name_of_any_length_unpacks_to_itself(void **state)
     assert_true(packed < sizeof(name) / 2);
 }
 
-// reads says whether size bytes, in an allocation of their size, are taken for a packed
-// name of a length.
+// reads returns true if size bytes, in an allocation of their size, are taken for a
+// packed name of a length.
 static bool reads(const void *bytes, size_t size, size_t length)
 {
     uint8_t *copy = malloc(size);

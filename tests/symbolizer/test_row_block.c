@@ -5,8 +5,8 @@
 
 #include "support/test.h"
 
-// finds says whether the block of size bytes, copied to an allocation of that size, has
-// that row at an address.
+// finds returns true if the block of size bytes, copied to an allocation of that size,
+// has that row at an address.
 static bool finds(const void *bytes, size_t size, uint8_t at,
                   const struct row_block_row *expected)
 {

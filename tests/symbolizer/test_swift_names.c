@@ -31,7 +31,7 @@ static const char *function_of(const json_t *report, size_t index)
         json_object_get(json_array_get(frames, index), "function"));
 }
 
-// only_root_writes says whether all can read a file and only root can change it.
+// only_root_writes returns true if all can read a file and only root can change it.
 static bool only_root_writes(const char *path)
 {
     char folder[PATH_MAX];

@@ -132,7 +132,8 @@ static void symbol_cache_says_what_debug_information_says(void **state)
     assert_int_equal(alike, asked);
 }
 
-// inlined_at says whether the cache has a call inlined at an address of calls_inline.
+// inlined_at returns true if the cache has a call inlined at an address of
+// calls_inline.
 static bool inlined_at(struct symbol_cache *cache, uint64_t vaddr)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
@@ -158,7 +159,7 @@ static void symbol_cache_keeps_inlined_calls_and_where_they_are(void **state)
     assert_true(found);
 }
 
-// finds_function says whether the cache has a function of that name.
+// finds_function returns true if the cache has a function of that name.
 static bool finds_function(struct symbol_cache *cache, const char *name)
 {
     struct symbol_frame frames[SYMBOL_FRAMES_MAX];
@@ -238,8 +239,8 @@ static void symbol_cache_without_linker_names_has_the_others(void **state)
     assert_true(named > 0);
 }
 
-// opens_copy says how a copy of size bytes of the cache opens; damage is flipped into
-// the byte at.
+// opens_copy finds out how a copy of size bytes of the cache opens; damage is flipped
+// into the byte at.
 static enum ch_status opens_copy(size_t size, size_t at, uint8_t damage,
                                  const struct build_id *id)
 {

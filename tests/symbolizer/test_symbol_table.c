@@ -34,7 +34,7 @@ static void both_close(struct both *both)
     debug_elf_close(&both->file);
 }
 
-// both_agree says whether both find the same at vaddr.
+// both_agree returns true if both find the same at vaddr.
 static bool both_agree(const struct both *both, uint64_t vaddr)
 {
     struct symbol placed;

@@ -22,7 +22,7 @@ static void begin(struct target *t)
     target_finish(t);
 }
 
-// is_right says whether the cache gives the row that pc's function has.
+// is_right returns true if the cache gives the row that pc's function has.
 static bool is_right(struct rule_cache *cache, uint64_t pc)
 {
     const struct unwind_row *row = NULL;

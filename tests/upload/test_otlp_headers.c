@@ -7,7 +7,7 @@
 
 #include "support/test.h"
 
-// given says what otlp_headers_read makes of list, "!why" where it fails.
+// given returns what otlp_headers_read makes of list, "!why" where it fails.
 static const char *given(const char *list)
 {
     static char result[512];

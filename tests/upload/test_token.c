@@ -6,7 +6,7 @@
 #include "support/folder.h"
 #include "support/test.h"
 
-// given says what token_read makes of a file and a value, "!why" where it fails.
+// given returns what token_read makes of a file and a value, "!why" where it fails.
 static const char *given(const char *file, const char *value)
 {
     static char result[256];
