@@ -57,6 +57,7 @@ struct crash_asked {
     bool last;     // it ends the process, and never recovers
     bool told;     // the fault has been reported, once the handler has returned
     bool relayed;  // the signal is not ours to judge
+    bool raised;   // by the program's own raise(SIGABRT), which is no abort
     uint32_t held; // before, by the handler of another signal
     uint64_t registers[REQUEST_REGISTERS]; // before the handler ran
 };

@@ -15,6 +15,7 @@ enum crash_own_call {
     CRASH_CALLS_PID = 16,   // getpid, gettid and getppid
     CRASH_CALLS_MASK = 32,  // rt_sigprocmask
     CRASH_CALLS_START = 64, // those of a start, in addition to the first two
+    CRASH_CALLS_PRCTL = 128,
 
     CRASH_FILTER_SETTING = 256, // not a call: how many filters are being set counts so
 };

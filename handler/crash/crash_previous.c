@@ -59,10 +59,10 @@ static bool same_registers(const uint64_t *before, const uint64_t *after)
 
 // aborts returns true if the signal is abort()'s, which does more when a handler
 // returns. It is sent to the thread: kill and sigqueue are of programs that continue.
-static bool aborts(int signal, const siginfo_t *info)
+static bool aborts(int signal, const siginfo_t *info, bool raised)
 {
     return signal == SIGABRT && info->si_code == SI_TKILL &&
-           info->si_pid == sys_getpid() && !crash_raise_take();
+           info->si_pid == sys_getpid() && !raised;
 }
 
 enum crash_verdict crash_judge(struct crash_asked *asked)
@@ -76,7 +76,7 @@ enum crash_verdict crash_judge(struct crash_asked *asked)
     machine_registers(asked->context, after);
     if (!same_registers(asked->registers, after))
         return CRASH_NONE;
-    if (aborts(signal, info))
+    if (aborts(signal, info, asked->raised))
         return CRASH_GOES_ON;
     bool comes_again = info->si_code > 0 && signal != SIGTRAP && signal != SIGSYS;
     crash_action_read(signal, &now);
@@ -130,12 +130,12 @@ static bool never_recovers(const struct crash_asked *asked)
            !crash_is_in_runtime(machine_program_counter(asked->context));
 }
 
-static enum crash_verdict ignored(int signal, const siginfo_t *info)
+static enum crash_verdict ignored(int signal, const siginfo_t *info, bool raised)
 {
     // A fault cannot be ignored, nor can abort(); a signal that was sent can.
     if (info->si_code > 0)
         return CRASH_DIES;
-    return aborts(signal, info) ? CRASH_GOES_ON : CRASH_NONE;
+    return aborts(signal, info, raised) ? CRASH_GOES_ON : CRASH_NONE;
 }
 
 // await_fault_elsewhere lets another thread report first: a handler of its fault may
@@ -166,6 +166,9 @@ static bool is_fault_of_call(const siginfo_t *info, const void *context,
 enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
                              struct crash_asked *asked)
 {
+    // Taken before the handler, which may leave by longjmp.
+    asked->raised =
+        signal == SIGABRT && info->si_code == SI_TKILL && crash_raise_take();
     enum crash_verdict held = crash_mask_judge(signal, info, context);
     if (held != CRASH_ASKS)
         return held;
@@ -175,7 +178,7 @@ enum crash_verdict crash_ask(int signal, siginfo_t *info, void *context,
         return CRASH_DIES;
     }
     if (asked->action.handler == (uintptr_t)SIG_IGN)
-        return ignored(signal, info);
+        return ignored(signal, info, asked->raised);
     if (!crash_action_is_there(signal, &asked->action) ||
         is_fault_of_call(info, context, &asked->action))
         return CRASH_DIES;

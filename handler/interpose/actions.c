@@ -305,7 +305,7 @@ static void map_process(void)
         return;
     }
     crash_process = page;
-    *crash_process = sys_getpid();
+    *crash_process = getpid();
 }
 
 static void note_exit(void)
@@ -407,9 +407,9 @@ static bool abort_unblocks(void)
 // runs_in_memory_of_parent returns true in a child of vfork, for which libc still gives
 // the thread that called that. In a child that has memory of its own and was made by a
 // direct system call it does so too, so then the kernel compares their memory. A filter
-// that this process has inherited could end it for kcmp.
-// A parent that is not in the child's pid namespace is not found: vfork makes no such
-// child.
+// that this process has inherited could end it for kcmp. A parent that is not in the
+// child's pid namespace is not found: vfork makes no such child. All calls are libc's,
+// which a program that dispatches its own expects.
 static bool runs_in_memory_of_parent(void)
 {
     enum { VM = 1, PER_THREAD = 8 }; // KCMP_VM; a thread's clock is ~tid * 8 + its kind
@@ -417,10 +417,14 @@ static bool runs_in_memory_of_parent(void)
     if (pthread_getcpuclockid(pthread_self(), &clock) != 0 ||
         ~clock / PER_THREAD == (int)syscall(SYS_gettid))
         return false;
-    if (sys_prctl(PR_GET_SECCOMP, 0) != 0)
+    if (!crash_may_call(CRASH_CALLS_PRCTL) ||
+        syscall(SYS_prctl, PR_GET_SECCOMP, 0) != 0)
         return true;
-    long compared = machine_call(SYS_kcmp, getpid(), getppid(), VM, 0, 0);
-    return compared <= 0 && compared != -ESRCH;
+    const int error = errno;
+    long compared = syscall(SYS_kcmp, getpid(), getppid(), VM, 0, 0);
+    bool shared = compared == 0 || (compared < 0 && errno != ESRCH);
+    errno = error;
+    return shared;
 }
 
 bool actions_are_shared(void)
@@ -430,8 +434,8 @@ bool actions_are_shared(void)
     if (crash_process == NULL)
         return runs_in_memory_of_parent();
     if (*crash_process == 0)
-        *crash_process = sys_getpid();
-    return *crash_process != sys_getpid();
+        *crash_process = getpid();
+    return *crash_process != getpid();
 }
 
 // is_relayed returns true if the kernel is to have our handler for a signal that is no

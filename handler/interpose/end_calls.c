@@ -27,7 +27,6 @@ typedef int exec_at_fn(int, const char *, char *const *, char *const *, int);
 typedef void quick_exit_fn(int);
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
                      const posix_spawnattr_t *, char *const *, char *const *);
-typedef int system_fn(const char *);
 typedef FILE *popen_fn(const char *, const char *);
 
 enum end_call {
@@ -40,14 +39,13 @@ enum end_call {
     QUICK_EXIT,
     POSIX_SPAWN,
     POSIX_SPAWNP,
-    SYSTEM,
     POPEN,
 };
 
 static const char end_names[][13] = { "execve",     "execv",       "execvp",
                                       "execvpe",    "fexecve",     "execveat",
                                       "quick_exit", "posix_spawn", "posix_spawnp",
-                                      "system",     "popen" };
+                                      "popen" };
 enum { END_CALLS = sizeof(end_names) / sizeof(end_names[0]) };
 static void *found_end[END_CALLS];
 
@@ -200,7 +198,7 @@ CRASHHOOK_API void quick_exit(int status)
 
 // While a program is executed in a child, this one ignores what it wants to be ignored,
 // because libc's child is not seen. Nearly no program ignores such a signal: then these
-// are a jump.
+// are a jump. system is left alone: it lasts as long as its command.
 
 CRASHHOOK_API int posix_spawn(pid_t *restrict pid, const char *restrict path,
                               const posix_spawn_file_actions_t *files,
@@ -230,18 +228,8 @@ CRASHHOOK_API int posix_spawnp(pid_t *restrict pid, const char *restrict file,
     return is_back(next(pid, file, files, attributes, argv, envp), left);
 }
 
-// call_system and call_popen are system and popen, names that are banned here.
-int call_system(const char *command) __asm__("system");
+// call_popen is popen, a name that is banned here.
 FILE *call_popen(const char *command, const char *mode) __asm__("popen");
-
-CRASHHOOK_API int call_system(const char *command)
-{
-    uint64_t left = 0;
-    system_fn *next = (system_fn *)begin_call(SYSTEM, &left);
-    if (next == NULL)
-        return -1;
-    return left == 0 ? next(command) : is_back(next(command), left);
-}
 
 CRASHHOOK_API FILE *call_popen(const char *command, const char *mode)
 {

@@ -109,6 +109,7 @@ static uint32_t filter_refused(const struct sock_fprog *filter)
         { SYS_getpid, CRASH_CALLS_PID },
         { SYS_gettid, CRASH_CALLS_PID },
         { SYS_getppid, CRASH_CALLS_PID },
+        { SYS_prctl, CRASH_CALLS_PRCTL },
         { SYS_rt_sigprocmask, CRASH_CALLS_MASK },
         { SYS_faccessat, CRASH_CALLS_START },
         { SYS_geteuid, CRASH_CALLS_START },

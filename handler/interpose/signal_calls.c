@@ -10,6 +10,7 @@
 
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
+#include "handler/interpose/actions.h"
 #include "handler/machine/machine.h"
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/next_call.h"
@@ -50,8 +51,6 @@ __attribute__((noinline)) static void *unblock_abort(void)
     if ((crash_holds & own) != 0 && !crash_action_calls(&action))
         (void)machine_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&own, 0,
                             SYS_SIGSET_BYTES);
-    // A raise whose signal was blocked is still to come, and would be taken for this.
-    __atomic_store_n(&crash_state.raises_abort, 0, __ATOMIC_RELAXED);
     if (next == NULL)
         next = next_symbol("abort");
     return next;
@@ -66,16 +65,29 @@ CRASHHOOK_API void abort_at_once(void)
     ((void (*)(void))unblock_abort())();
 }
 
+// raise_abort raises SIGABRT, and forgets that where it has been blocked: it must not
+// be remembered when libc's abort comes.
+__attribute__((noinline)) static int raise_abort(raise_fn *next)
+{
+    __atomic_store_n(&crash_state.raises_abort,
+                     machine_thread_word(crash_state.reads_thread_word),
+                     __ATOMIC_RELAXED);
+    int result = next(SIGABRT);
+    __atomic_store_n(&crash_state.raises_abort, 0, __ATOMIC_RELAXED);
+    return result;
+}
+
 // raise is not what libc's abort calls: a program that raises SIGABRT itself continues
 // where its handler returns.
 CRASHHOOK_API int raise(int number)
 {
-    if (number == SIGABRT)
-        __atomic_store_n(&crash_state.raises_abort,
-                         machine_thread_word(crash_state.reads_thread_word),
-                         __ATOMIC_RELAXED);
+    struct crash_action action = { 0 };
     raise_fn *next = (raise_fn *)before_signal(RAISE, number, SI_TKILL, THIS_PROCESS);
-    return next(number);
+    if (number == SIGABRT)
+        crash_action_read(SIGABRT, &action);
+    if (action.handler == (uintptr_t)SIG_DFL || actions_are_shared())
+        return next(number);
+    return raise_abort(next);
 }
 
 // kill with a pid of 0 is for the process group that the caller is in.
