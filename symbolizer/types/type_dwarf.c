@@ -349,7 +349,8 @@ static enum ch_status add_enumerator(struct type_dwarf *types, Dwarf_Die *die,
         dwarf_attr(die, DW_AT_const_value, &attribute) == NULL ||
         !read_constant(&attribute, &value))
         return CH_OK; // values of that name are shown as numbers
-    if (value < 0 && dwarf_whatform(&attribute) != DW_FORM_sdata)
+    unsigned form = dwarf_whatform(&attribute);
+    if (value < 0 && form != DW_FORM_sdata && form != DW_FORM_implicit_const)
         type->encoding = TYPE_UNSIGNED;
     part.value = value;
     return type_table_add_part(types->table, &part);
