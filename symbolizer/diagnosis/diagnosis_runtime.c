@@ -101,11 +101,15 @@ static bool name_terminate(const json_t *report, json_t *crash)
 // handler for an exception.
 static bool is_thrower(const char *function)
 {
-    static const char *const throwers[] = {
-        "__cxa_throw",           "__cxa_rethrow",         "std::rethrow_exception",
-        "__gxx_personality_v0",  "__cxa_call_unexpected", "__cxa_call_terminate",
-        "__clang_call_terminate"
-    };
+    static const char *const throwers[] = { "__cxa_throw",
+                                            "__cxa_rethrow",
+                                            "std::rethrow_exception",
+                                            "__gxx_personality_v0",
+                                            "__cxa_call_unexpected",
+                                            "__cxa_call_terminate",
+                                            "__clang_call_terminate",
+                                            "__cxxabiv1::__unexpected",
+                                            "std::unexpected" };
     for (size_t i = 0; i < sizeof(throwers) / sizeof(throwers[0]); i++)
         if (is_function_named(function, throwers[i]))
             return true;

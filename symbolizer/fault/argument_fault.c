@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/value/report.h"
+#include "symbolizer/fault/argument_freed.h"
 #include "symbolizer/fault/argument_outer.h"
 #include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/fault.h"
@@ -387,7 +388,8 @@ static json_t *fault_freed_stack(const struct fault *f)
 }
 
 // fault_freed_link reports that the bad value is the link that malloc put where it was
-// loaded from, when it was freed: since glibc 2.32 combined with that address.
+// loaded from, when it was freed: since glibc 2.32 combined with that address. Such a
+// link leads to a block of the same size.
 static json_t *fault_freed_link(const struct fault *f)
 {
     enum { ALIGNMENT = 16, PAGE_SHIFT = 12 };
@@ -397,8 +399,10 @@ static json_t *fault_freed_link(const struct fault *f)
         next % ALIGNMENT != 0 || fault_type(&f->named)->kind != TYPE_POINTER)
         return NULL;
     const struct held_mapping *mapping = held_file_mapping(held, f->named.from);
-    if (mapping == NULL || mapping->flags & HELD_OF_FILE ||
-        (next != 0 && held_file_mapping(held, next) != mapping))
+    uint64_t size = argument_freed_size(f->trace.stack, f->named.from);
+    if (size == 0 || mapping == NULL || mapping->flags & HELD_OF_FILE ||
+        (next != 0 && (held_file_mapping(held, next) != mapping ||
+                       argument_freed_size(f->trace.stack, next) != size)))
         return NULL;
     return json_pack("{s:s, s:o}", "kind", "freed-chunk", "address",
                      json_sprintf("0x%" PRIx64, f->named.from));
