@@ -242,6 +242,17 @@ static bool keep_first(struct http_request *request, struct symbol_upload *uploa
     return true;
 }
 
+// symbol_kept_of is what is known of an upload.
+static struct symbol_kept symbol_kept_of(const struct http_request *request,
+                                         const struct symbol_upload *upload)
+{
+    const char *release = http_parameter_value(request, "release");
+    return (struct symbol_kept){ .kind = upload->kind,
+                                 .build_id = upload->build_id,
+                                 .project = request->who.project,
+                                 .release = release != NULL ? release : "" };
+}
+
 // keep_complete answers as if debug information had been taken where the project's file
 // of the build has it, and the code as well.
 static bool keep_complete(struct http_request *request,
@@ -256,9 +267,16 @@ static bool keep_complete(struct http_request *request,
     const struct symbol_parts parts = symbol_folder_parts(fd);
     if (fd >= 0)
         close(fd);
-    if (parts.code && parts.debug)
+    if (!parts.code || !parts.debug)
+        return false;
+    // It belongs to this release now, too: removing the older one leaves it.
+    char error[STORE_ERROR_SIZE];
+    const struct symbol_kept file = symbol_kept_of(request, upload);
+    if (symbol_store_keep(symbols, &file, error) != CH_OK)
+        http_fail(request, 503, "%s, send it again", error);
+    else
         api_answer_json(request, 200, json_pack("{s:s}", "build_id", upload->build_id));
-    return parts.code && parts.debug;
+    return true;
 }
 
 // note_file_owner keeps who sent the file first, and queues the reports that lack its
@@ -278,17 +296,6 @@ static enum ch_status note_file_owner(struct http_request *request,
     // Sources name nothing: a page reads them when it is opened.
     return upload->kind != SYMBOL_SOURCES ? store_symbols_came(store, &build, error)
                                           : store_build_own(store, &build, error);
-}
-
-// symbol_kept_of is what is known of an upload.
-static struct symbol_kept symbol_kept_of(const struct http_request *request,
-                                         const struct symbol_upload *upload)
-{
-    const char *release = http_parameter_value(request, "release");
-    return (struct symbol_kept){ .kind = upload->kind,
-                                 .build_id = upload->build_id,
-                                 .project = request->who.project,
-                                 .release = release != NULL ? release : "" };
 }
 
 // symbols_have_room returns true if the file's project may keep so much; if not, it

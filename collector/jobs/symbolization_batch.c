@@ -42,16 +42,18 @@ static void note_images(struct batch_symbolization *symbolization, const json_t 
 }
 
 // is_named_now returns true if the owner's debug file of a build is the one for the
-// batch: a project's own file has precedence over everybody's.
+// batch: a project's own debug file has precedence over everybody's.
 static bool is_named_now(const struct batch_symbolization *symbolization,
                          const char *build)
 {
     char own[SYMBOL_FOLDER_PATH_SIZE];
+    char shared[SYMBOL_FOLDER_PATH_SIZE];
     const struct symbolization_batch *batch = symbolization->batch;
     symbol_folder_of(batch->symbols, batch->project, own);
+    symbol_folder_of(batch->symbols, "", shared);
+    bool is_own = strcmp(symbolization->owner, batch->project) == 0;
     return symbol_folder_has_names(symbolization->folder, build) &&
-           (strcmp(symbolization->owner, batch->project) == 0 ||
-            !symbol_folder_has_names(own, build));
+           symbol_folder_precedes(own, shared, build) == is_own;
 }
 
 // place_image is an image of the report of places. Its path is the sender's word, and

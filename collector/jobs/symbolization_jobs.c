@@ -253,8 +253,7 @@ static enum ch_status read_known(struct claimed_batch *batch,
     json_object_foreach_safe(listed, next, key, places)
     {
         if (of->project[0] != 0 && store_build_of(key) == key &&
-            symbol_store_owns(batch->jobs->options.symbols, of->project,
-                              SYMBOL_DEBUG_FILE, key))
+            symbol_store_prefers_own(batch->jobs->options.symbols, of->project, key))
             (void)json_object_del(listed, key);
     }
     place_names_join(batch->known, listed);

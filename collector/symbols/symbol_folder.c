@@ -63,11 +63,22 @@ bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id
            access(path, R_OK) == 0;
 }
 
-bool symbol_folder_has_names(const char *folder, const char *id)
+static bool has_debug_file(const char *folder, const char *id)
 {
     return symbol_folder_has(folder, SYMBOL_DEBUG_FILE, id) ||
-           symbol_folder_has(folder, SYMBOL_BREAKPAD, id) ||
-           symbol_folder_has(folder, SYMBOL_PROGRAM, id);
+           symbol_folder_has(folder, SYMBOL_BREAKPAD, id);
+}
+
+bool symbol_folder_has_names(const char *folder, const char *id)
+{
+    return has_debug_file(folder, id) || symbol_folder_has(folder, SYMBOL_PROGRAM, id);
+}
+
+bool symbol_folder_precedes(const char *folder, const char *shared, const char *id)
+{
+    return has_debug_file(folder, id) ||
+           (symbol_folder_has(folder, SYMBOL_PROGRAM, id) &&
+            !has_debug_file(shared, id));
 }
 
 const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE])

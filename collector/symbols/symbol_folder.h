@@ -72,6 +72,10 @@ bool symbol_folder_has(const char *folder, enum symbol_kind kind, const char *id
 // have names in.
 bool symbol_folder_has_names(const char *folder, const char *id);
 
+// symbol_folder_precedes returns true if names of a build come from a project's folder,
+// and not from that of files which everybody shares.
+bool symbol_folder_precedes(const char *folder, const char *shared, const char *id);
+
 // symbol_folder_open opens the file of that kind for build ID id for reading; -1: none.
 int symbol_folder_open(const char *folder, enum symbol_kind kind, const char *id);
 

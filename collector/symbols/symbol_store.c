@@ -304,16 +304,41 @@ bool symbol_store_has(struct symbol_store *symbols, const char *project,
            (project[0] != 0 && symbol_store_owns(symbols, "", kind, id));
 }
 
-// name_file_for names the file of a build that a project gets: its own, else
-// everybody's.
+// find_preferred names the file of a build that a project gets, and returns true if
+// that is its own: else it is everybody's. A program has few names, so everybody's
+// debug file precedes it.
+static bool find_preferred(struct symbol_store *symbols, const char *project,
+                           enum symbol_kind kind, const char *id,
+                           struct symbol_file *out)
+{
+    struct symbol_file shared;
+    bool own = find_owned(symbols, project, kind, id, out);
+    bool stands_in = own && kind == SYMBOL_DEBUG_FILE && out->kind == SYMBOL_PROGRAM;
+    if (own && !stands_in)
+        return true;
+    bool found = find_owned(symbols, "", kind, id, &shared);
+    if (own && (!found || shared.kind == SYMBOL_PROGRAM))
+        return true;
+    *out = shared;
+    return false;
+}
+
+bool symbol_store_prefers_own(struct symbol_store *symbols, const char *project,
+                              const char *id)
+{
+    struct symbol_file file;
+    return symbol_folder_id_ok(id) &&
+           find_preferred(symbols, project, SYMBOL_DEBUG_FILE, id, &file);
+}
+
+// name_file_for names the file of a build that a project gets; false: id is none.
 static bool name_file_for(struct symbol_store *symbols, const char *project,
                           enum symbol_kind kind, const char *id,
                           struct symbol_file *out)
 {
     if (!symbol_folder_id_ok(id))
         return false;
-    if (!find_owned(symbols, project, kind, id, out))
-        (void)find_owned(symbols, "", kind, id, out);
+    (void)find_preferred(symbols, project, kind, id, out);
     return true;
 }
 

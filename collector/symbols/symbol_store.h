@@ -63,6 +63,11 @@ bool symbol_store_has(struct symbol_store *symbols, const char *project,
 bool symbol_store_owns(struct symbol_store *symbols, const char *project,
                        enum symbol_kind kind, const char *id);
 
+// symbol_store_prefers_own returns true if names of a build come from the project's own
+// file: a debug file, or a program of which nobody has shared a debug file.
+bool symbol_store_prefers_own(struct symbol_store *symbols, const char *project,
+                              const char *id);
+
 // symbol_store_found_key writes the build key of the file that a project gets. false:
 // id is no build ID.
 bool symbol_store_found_key(struct symbol_store *symbols, const char *project,
