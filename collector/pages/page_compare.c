@@ -8,6 +8,7 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
+#include "collector/requests/api.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
 
@@ -295,6 +296,10 @@ void page_compare(struct http_request *request)
     struct viewed_report viewed;
     if (!read_compared_ids(request, ids))
         return;
+    for (size_t i = 0; i < 2; i++) {
+        if (!collector_of(request)->reading && !api_audit(request, "view", ids[i]))
+            return;
+    }
     while (opened < 2 && viewed_report_open(request, ids[opened], &viewed)) {
         compare_part_init(&parts[opened], &viewed, ids[opened]);
         viewed_report_close(&viewed);

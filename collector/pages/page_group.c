@@ -360,6 +360,10 @@ void page_group(struct http_request *request)
     CH_CLEANUP(group_copy_deinit) struct group_copy copy = { 0 };
     enum ch_status status =
         group_copy_find(store, request->who.project, request->id, &copy);
+    // The page has the stack of its newest report.
+    if (status == CH_OK && !collector_of(request)->reading &&
+        !api_audit(request, "view", request->id))
+        return;
     if (status == CH_OK) {
         write_group_head(&page, &copy.group);
         write_reports_head(&page, &copy.group, &filter);

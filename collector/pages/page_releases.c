@@ -340,7 +340,8 @@ static void write_release_select(const struct releases_page *page, const char *n
 {
     html_write(page->out, "<label><span>%s</span><select name=\"%s\">", label, name);
     for (size_t i = 0; i < page->releases.count && i < RELEASES_OF_ONE; i++)
-        html_write(page->out, "<option%s>%.*s</option>", i == chosen ? " selected" : "",
+        html_write(page->out, "<option value=\"%s\"%s>%.*s</option>",
+                   page->releases.list[i].name, i == chosen ? " selected" : "",
                    PAGE_SHORT, page->releases.list[i].name);
     html_write(page->out, "</select></label>");
 }

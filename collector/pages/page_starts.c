@@ -164,7 +164,9 @@ static void take_start_day(void *context, const struct store_start_row *row)
         days->list[days->count++] = *row;
 }
 
-// share is the part of sessions that crashed, with its 95 % interval (Wilson's).
+// share is the part of sessions that crashed, with its 95 % interval (Wilson's). A
+// session counts on the day of its start, and on that of its crash, which may be a
+// later one: where more crashed than began, there is no interval.
 struct share {
     double low;
     double part;
@@ -179,6 +181,8 @@ static struct share share_of(const struct store_start_row *row)
     double middle = part + z * z / (2 * n);
     double half = z * sqrt(part * (1 - part) / n + z * z / (4 * n * n));
     double whole = 1 + z * z / n;
+    if (row->crashes > row->starts)
+        return (struct share){ 1, 1, 1 };
     return (struct share){ (middle - half) / whole, part, (middle + half) / whole };
 }
 
@@ -195,10 +199,14 @@ static void write_start_day(struct text *out, const struct store_start_row *row,
     int high = (int)(share.high * scale);
     timestamp_write(row->day * TIMESTAMP_DAY_MS, day);
     day[sizeof("2026-11-27") - 1] = 0;
-    snprintf(words, sizeof(words),
-             "%s: %.2f %% without a crash (%.2f to %.2f %%), %lld sessions", day,
-             100 * (1 - share.part), 100 * (1 - share.high), 100 * (1 - share.low),
-             (long long)row->starts);
+    if (row->crashes > row->starts) // of sessions that began before that day
+        snprintf(words, sizeof(words), "%s: %lld sessions crashed, %lld began", day,
+                 (long long)row->crashes, (long long)row->starts);
+    else
+        snprintf(words, sizeof(words),
+                 "%s: %.2f %% without a crash (%.2f to %.2f %%), %lld sessions", day,
+                 100 * (1 - share.part), 100 * (1 - share.high), 100 * (1 - share.low),
+                 (long long)row->starts);
     html_write(out,
                "<g><title>%s</title><rect class=some x=\"%d\" y=\"%d\" width=\"%d\""
                " height=\"%d\"/><rect class=range x=\"%d\" y=\"%d\" width=\"%d\""

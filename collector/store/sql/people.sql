@@ -106,12 +106,12 @@ ORDER BY seen DESC LIMIT ?1
 
 -- name: STORE_AUDIT_LIST
 SELECT time, who, project, what, detail
-FROM audit
+FROM (SELECT * FROM audit ORDER BY number DESC LIMIT 100000) newest
 WHERE (?1 = '' OR project = ?1) AND (?3 = '' OR contains(?3, who, project, what, detail))
 ORDER BY number DESC LIMIT ?2
 -- postgres:
 SELECT time, who, project, what, detail
-FROM audit
+FROM (SELECT * FROM audit ORDER BY number DESC LIMIT 100000) newest
 WHERE (?1 = '' OR project = ?1) AND strpos(lower(who || {LINE_END} || project || {LINE_END}
     || what || {LINE_END} || detail), lower(CAST(?3 AS text))) > 0
 ORDER BY number DESC LIMIT ?2

@@ -1497,7 +1497,7 @@ ORDER BY seen DESC LIMIT ?1
 
 -- STORE_AUDIT_LIST
 SELECT time, who, project, what, detail
-FROM audit
+FROM (SELECT * FROM audit ORDER BY number DESC LIMIT 100000) newest
 WHERE (?1 = '' OR project = ?1) AND strpos(lower(who || chr(10) || project || chr(10)
         || what || chr(10) || detail), lower(CAST(?3 AS text))) > 0
 ORDER BY number DESC LIMIT ?2

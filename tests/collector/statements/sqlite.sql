@@ -1484,7 +1484,7 @@ ORDER BY seen DESC LIMIT ?1
 
 -- STORE_AUDIT_LIST
 SELECT time, who, project, what, detail
-FROM audit
+FROM (SELECT * FROM audit ORDER BY number DESC LIMIT 100000) newest
 WHERE (?1 = '' OR project = ?1) AND (?3 = '' OR contains(?3, who, project, what, detail))
 ORDER BY number DESC LIMIT ?2
 
