@@ -559,8 +559,11 @@ static bool fault_runs_on(const struct fault *f)
     return at < EDGE_BYTES || at >= PAGE_BYTES - EDGE_BYTES;
 }
 
-json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
-                            const json_t *frames, const json_t *shown)
+// fault_find tries all ways. takes_returned: a value that no variable has is named by
+// the function that returned it.
+static json_t *fault_find(const json_t *report, const struct argument_stack *stack,
+                          const json_t *frames, const json_t *shown,
+                          bool takes_returned)
 {
     static bool (*const ways[])(struct fault *) = {
         fault_name_freed,   fault_name_target, fault_name_passed, fault_name_operand,
@@ -574,6 +577,7 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
     f->shown = shown;
     f->trace.stack = stack;
     f->trace.frames = frames;
+    f->trace.takes_returned = takes_returned;
     f->innermost = stack->calls;
     f->base = INSTRUCTION_NO_REGISTER;
     bool stopped = stack->count != 0 && f->innermost->frame.activation &&
@@ -601,4 +605,16 @@ json_t *argument_fault_find(const json_t *report, const struct argument_stack *s
     text_deinit(&f->array);
     free(f);
     return variable;
+}
+
+json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
+                            const json_t *frames, const json_t *shown)
+{
+    json_t *found = fault_find(report, stack, frames, shown, false);
+    if (json_object_get(found, "expression") != NULL)
+        return found;
+    json_t *returned = fault_find(report, stack, frames, shown, true);
+    bool better = found == NULL || json_object_get(returned, "expression") != NULL;
+    json_decref(better ? found : returned);
+    return better ? returned : found;
 }

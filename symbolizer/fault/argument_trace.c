@@ -507,8 +507,9 @@ static bool trace_end_at_call(struct tracing *t, size_t step)
     enum { RETURNED = 0 }; // rax, x0
     const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
     struct argument_named *out = t->out;
-    if (effects->flow != INSTRUCTION_CALLS || effects->target == 0 ||
-        t->reg != RETURNED || t->count > 1 || t->out->scale != 1)
+    if (!t->trace->takes_returned || effects->flow != INSTRUCTION_CALLS ||
+        effects->target == 0 || t->reg != RETURNED || t->count > 1 ||
+        t->out->scale != 1)
         return false;
     trace_fold(t);
     bool leads = t->count == 1;

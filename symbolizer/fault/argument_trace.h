@@ -43,6 +43,7 @@ struct argument_trace {
     const struct argument_stack *stack;
     const json_t *frames;
     struct argument_scope scope;
+    bool takes_returned; // what a function returned is named, where no variable has it
 };
 
 // argument_trace_register names the value that the register reg of call index has

@@ -248,8 +248,8 @@ class AtFault(unittest.TestCase):
     def test_a_pointer_that_the_c_library_was_passed_is_named(self):
         self.check_levels("library", "text", "`text`, an argument of of_library, is null")
 
-    def test_a_value_that_no_variable_holds_is_not_given_to_one(self):
-        self.check_levels("result", None)
+    def test_a_value_that_no_variable_holds_is_given_to_the_function_that_returned_it(self):
+        self.check_levels("result", "somewhere", "what somewhere returned is 0x41414141")
 
 
 if __name__ == "__main__":

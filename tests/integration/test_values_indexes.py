@@ -85,13 +85,14 @@ class Indexes(unittest.TestCase):
     def test_a_length_past_the_end_is_named_with_the_bytes_that_there_are(self):
         self.check("-O0", range(LENGTHS, len(WANTED)), len(WANTED) - LENGTHS)
 
-    def test_an_address_that_no_index_explains_is_given_to_none(self):
+    def test_an_address_that_no_index_explains_is_what_a_function_returned(self):
         for level in ("-O0", "-O2") if harness.FULL else ("-O0",):
             with Scene() as scene:
                 path = self.compiled(scene, level)
                 for seed in range(harness.SEED, harness.SEED + WILD):
                     variable, _ = self.variable(scene, path, "wild", str(seed))
-                    self.assertIsNone(variable)
+                    self.assertEqual(variable["role"], "returned", variable)
+                    self.assertRegex(variable["expression"], r"^anywhere\(")
 
     def test_an_address_beside_an_object_is_told_with_the_distance(self):
         with Scene() as scene:

@@ -81,7 +81,7 @@ OWN void local_wild(void)
 // case member
 //   kind: null-dereference
 //   says: Read from 0x0, through a null pointer
-//   variable: node->next|none
+//   variable: node->next|hide|none
 OWN void member(void)
 {
     struct node *node = filled();
@@ -94,7 +94,7 @@ OWN void member(void)
 // case member_of_member
 //   kind: null-dereference
 //   says: Read from 0x8, through a null pointer
-//   variable: node->next->next|none
+//   variable: node->next->next|hide|none
 //   cause: null-offset|none
 OWN void member_of_member(void)
 {
@@ -107,7 +107,7 @@ OWN void member_of_member(void)
 // case nested_member
 //   kind: null-dereference
 //   says: Read from 0x8, through a null pointer
-//   variable: node->stock\.numbers|none
+//   variable: node->stock\.numbers|hide|none
 //   cause: null-offset|none
 OWN void nested_member(void)
 {
@@ -121,7 +121,7 @@ OWN void nested_member(void)
 // case element
 //   kind: null-dereference
 //   says: Read from 0x0, through a null pointer
-//   variable: node->children\[3\]|none
+//   variable: node->children\[3\]|hide|none
 OWN void element(void)
 {
     struct node *node = filled();
@@ -133,7 +133,7 @@ OWN void element(void)
 // case global_pointer
 //   kind: null-dereference
 //   says: Read from 0x0, through a null pointer
-//   variable: list|none
+//   variable: list|hide|none
 OWN void global_pointer(void)
 {
     list = hide(0);
@@ -145,7 +145,7 @@ OWN void global_pointer(void)
 // case global_element
 //   kind: null-dereference
 //   says: Write to 0x0, through a null pointer
-//   variable: rows\[5\]|none
+//   variable: rows\[5\]|hide|none
 OWN void global_element(void)
 {
     rows[5] = hide(0);
@@ -157,7 +157,7 @@ OWN void global_element(void)
 // case index_in_global
 //   kind: unknown|use-after-unmap
 //   says: Read from|Access to
-//   variable: index|none
+//   variable: index|hide|none
 OWN void index_in_global(void)
 {
     unsigned index = (unsigned)(uintptr_t)hide(4294967295);
@@ -184,7 +184,7 @@ OWN void null_with_index(void)
 //   signal: FPE
 //   kind: divide-by-zero
 //   says: Integer division by zero
-//   variable: parts|none
+//   variable: parts|hide|none
 OWN void divisor(void)
 {
     int parts = (int)(uintptr_t)hide(0);
@@ -195,7 +195,7 @@ OWN void divisor(void)
 // case no_variable
 //   kind: unknown|use-after-unmap
 //   says: Read from 0x41414140
-//   variable: none
+//   variable: hide|none
 //   cause: none|text
 OWN void no_variable(void)
 {
@@ -206,7 +206,7 @@ OWN void no_variable(void)
 // case no_variable_null
 //   kind: null-dereference
 //   says: Read from 0x8, through a null pointer
-//   variable: none
+//   variable: hide|none
 //   cause: none|null-offset
 OWN void no_variable_null(void)
 {
@@ -217,7 +217,7 @@ OWN void no_variable_null(void)
 // case called
 //   kind: null-dereference
 //   says: Jump to 0x0|Access to 0x0
-//   variable: call|none
+//   variable: call|hide|none
 //   in: called
 OWN void called(void)
 {
@@ -229,7 +229,7 @@ OWN void called(void)
 // case passed_to_strlen
 //   kind: null-dereference
 //   says: Read from 0x0, through a null pointer|Access to 0x0
-//   variable: text|none
+//   variable: text|hide|none
 OWN void passed_to_strlen(void)
 {
     const char *text = hide(0);
@@ -240,7 +240,7 @@ OWN void passed_to_strlen(void)
 // case passed_to_memset
 //   kind: null-dereference
 //   says: Write to 0x0, through a null pointer|Access to 0x0
-//   variable: text|none
+//   variable: text|hide|none
 OWN void passed_to_memset(void)
 {
     char *text = hide(0);
