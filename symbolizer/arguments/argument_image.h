@@ -61,7 +61,8 @@ struct argument_plan;
 
 struct argument_image {
     bool opened;
-    bool loaded;   // with the debug information
+    bool loaded; // with the debug information
+    bool debug_places_read;
     uint64_t bias; // address - vaddr
     struct type_image types;
     uint64_t text[2]; // first and one past the last vaddr of code
@@ -76,8 +77,7 @@ struct argument_image {
     bool unindexable;
     struct unit_index units;
     bool places_read;
-    struct symbol_places places; // functions by address
-    bool debug_places_read;
+    struct symbol_places places;       // functions by address
     struct symbol_places debug_places; // the same, of a separate debug file
     bool symbols_read;
     struct symbol_table symbols;                      // functions by name

@@ -339,10 +339,10 @@ class Requests(unittest.TestCase):
         address = "/api/v1/symbols/ab12cd34ef"
         self.assertEqual(self.collector.json("PUT", address, file)[0], 201)
         self.assertEqual(self.collector.json("PUT", address, file)[0], 200)
-        path = self.collector.path("symbols/.build-id/ab/12cd34ef.debug")
+        path = self.collector.path("symbols/.build-id/ab/12cd34ef.sym")
         with open(path, "rb") as kept:
             self.assertEqual(kept.read(), file)
-        self.assertEqual(os.listdir(os.path.dirname(path)), ["12cd34ef.debug"])
+        self.assertEqual(os.listdir(os.path.dirname(path)), ["12cd34ef.sym"])
 
     def test_files_that_are_not_of_their_build_are_refused_and_leave_nothing(self):
         file = elf_with_build_id(bytes.fromhex("ab12cd34ef"))
@@ -354,7 +354,7 @@ class Requests(unittest.TestCase):
             self.assertTrue(answer["error"])
         kept = [name for _, _, names in os.walk(self.collector.path("symbols"))
                 for name in names]
-        self.assertLessEqual(set(kept), {"12cd34ef.debug", ".apart"})
+        self.assertLessEqual(set(kept), {"12cd34ef.sym", ".apart"})
 
     def test_a_client_that_goes_away_in_mid_body_leaves_nothing(self):
         file = elf_with_build_id(bytes.fromhex("77aa"))

@@ -306,7 +306,7 @@ static void values_of_the_reports_of_a_search_are_counted(void **state)
         { FACET_SIGNAL_NAME, 0, "SIGSEGV=2 " },
         { FACET_FRAME, 0, "json::parse=1 xml::parse=1 " },
         { FACET_ENVIRONMENT, FACET_RELEASE, "test/1.0=1 test/2.0=1 " },
-        { 0, 0, "/bin/program=2 web-1=1 web-2=1 1.0=1 2.0=1 test=2 SIGSEGV=2 " },
+        { 0, 0, "program=2 web-1=1 web-2=1 1.0=1 2.0=1 test=2 SIGSEGV=2 " },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct store_counting counting = {

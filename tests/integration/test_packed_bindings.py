@@ -206,6 +206,7 @@ class Packed(unittest.TestCase):
             for word in ("price", "weight", "price"):
                 ended = scene.run([shop, word], **variables)
                 self.assertIn(ended_by, (ended.status, ended.signal), ended.stderr)
+            self.assertEqual(len(scene.reports()), 3)  # once they have names
             listed = json.loads(scene.command("list", "--json").stdout)
             groups = [entry["group"] for entry in listed]
             self.assertEqual(len(groups), 3, listed)

@@ -89,9 +89,10 @@ class Sending(Folder):
             with FaultServer(answer(404), answer(201, STORED)) as server:
                 done = self.upload(server.url, file, options=options, **variables)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                address = "/api/v1/symbols/aa01?release=1.4%20%26%20x%3D%C3%BC HTTP/1.1"
+                release = "?release=1.4%20%26%20x%3D%C3%BC HTTP/1.1"
                 self.assertEqual([r.line for r in server.requests],
-                                 ["HEAD " + address, "PUT " + address])
+                                 ["HEAD /buildid/aa01/executable" + release,
+                                  "PUT /api/v1/symbols/aa01" + release])
 
     def test_a_target_that_is_no_url_is_one_line_and_the_others_are_sent_to(self):
         file = self.build("one", "aa01")
