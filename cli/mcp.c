@@ -311,7 +311,8 @@ static int show_source(struct call *call)
         json_array_get(json_object_get(backtrace, "frames"), (size_t)number);
     if (frame == NULL)
         return command_fail("there is no such frame");
-    if (frame_source_read(report, frame, FRAME_SOURCE_LINES / 2, &source) != CH_OK)
+    if (frame_source_read(report, frame, FRAME_SOURCE_LINES / 2, NULL, &source) !=
+        CH_OK)
         return command_fail("the source of this frame is not on this machine");
     printf("%s: %s\n", report_string(frame, "file"), states[source.state]);
     for (size_t i = 0; i < source.count; i++) {

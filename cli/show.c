@@ -88,12 +88,13 @@ static void await_names(struct session *session, bool as_json, json_t **report)
 }
 
 // print_shown prints the report as people read it.
-static int print_shown(const json_t *report, const struct settings *settings,
+static int print_shown(const json_t *report, const struct session *session,
                        bool crashed)
 {
     pager_begin();
-    struct render_style style = render_style_set(stdout, settings);
+    struct render_style style = render_style_set(stdout, &session->settings);
     style.crashed_only = crashed;
+    style.sources = session->artefact;
     render_report(report, &style, stdout);
     return COMMAND_DONE;
 }
@@ -115,8 +116,14 @@ static int run_show(const struct options *options)
         return command_misused(
             "show: --format '%s': text, json, markdown or swift-json", format);
     session_init(&session, options);
+    session.artefact_id = options->argument_count > 1 ? options->arguments[1] : NULL;
     if (read_shown(&session, options, &report) != CH_OK)
         return COMMAND_FAILED;
+    if (options->argument_count > 1 && cursor_left(&session.artefact) == 0)
+        return command_misused("show: '%s' is no artefact with reports",
+                               options->arguments[0]);
+    if (session.held_image_count != 0 && report_integer(report, "revision", 0) == 0)
+        session_symbolize(&session, report);
     await_names(&session, strcmp(format, "json") == 0, &report);
 
     if (options_given(options, "as-sent"))
@@ -126,7 +133,7 @@ static int run_show(const struct options *options)
     if (strcmp(format, "swift-json") == 0)
         return print_swift_json(report, crashed);
     if (strcmp(format, "text") == 0)
-        return print_shown(report, &session.settings, crashed);
+        return print_shown(report, &session, crashed);
     markdown_write(report, crashed, stdout);
     return COMMAND_DONE;
 }
@@ -146,9 +153,9 @@ static const struct option show_options[] = {
 
 const struct command show_command = {
     .name = "show",
-    .arguments = "[REPORT|ID|URL]",
+    .arguments = "[REPORT|ID|URL|ARTEFACT [ID]]",
     .summary = "Show a report for reading: the newest one, or one of a collector",
     .options = show_options,
     .run = run_show,
-    .arguments_max = 1,
+    .arguments_max = 2,
 };

@@ -3,8 +3,9 @@
 // Runs a build's tests and collects the crashes of every program below them: the
 // command runs under `crashhook run` with a spool of its own, OUTPUT/reports. When it
 // has ended, its reports are grouped and written to OUTPUT in the forms of ci_forms.h.
-// OUTPUT is the artefact to keep: `crashhook show OUTPUT/reports/ID.json` shows a
-// report anywhere, because it has its names. The command's exit status is kept.
+// With --artifact the reports, their sources and their programs are also in one file,
+// from which `crashhook show` shows a report anywhere (ci_artefact.h). The command's
+// exit status is kept.
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/ci/ci_artefact.h"
 #include "cli/ci/ci_forms.h"
 #include "cli/render/render.h"
 #include "cli/render/render_frames.h"
@@ -129,7 +131,8 @@ static void count_ci_crash(struct ci_crashes *all, struct ci_crash *crash)
 }
 
 // read_crashes reads the spool, adding names where they are missing.
-static enum command_result read_crashes(struct session *session, struct ci_crashes *all)
+static enum command_result read_crashes(struct session *session, struct ci_crashes *all,
+                                        struct ci_artefact *artefact)
 {
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     if (session_spool_open(session, SPOOL_CREATE) != CH_OK)
@@ -146,6 +149,8 @@ static enum command_result read_crashes(struct session *session, struct ci_crash
             continue; // it said why
         if (report_integer(report, "revision", 0) == 0)
             session_symbolize(session, report);
+        if (artefact->contents != NULL)
+            ci_artefact_add(artefact, report);
         if (read_crash(report, &crash))
             count_ci_crash(all, &crash);
     }
@@ -233,6 +238,24 @@ static bool write_forms(const struct ci_crashes *all, const struct options *opti
     return junit && sarif && gitlab && text;
 }
 
+// write_artefact writes the artefact, if one is wanted.
+static bool write_artefact(struct ci_artefact *artefact, const char *path)
+{
+    const bool is_stdout = path != NULL && strcmp(path, "-") == 0;
+    if (path == NULL)
+        return true;
+    FILE *file = is_stdout ? stdout : fopen(path, "we");
+    bool done = file != NULL && ci_artefact_write(artefact, file);
+    if (file != NULL && (is_stdout ? fflush(file) : fclose(file)) != 0)
+        done = false;
+    if (!done)
+        (void)command_fail("cannot write '%s': %s", path, strerror(errno));
+    if (artefact->left_out != 0)
+        (void)command_fail("left out of '%s': %zu files that do not fit", path,
+                           artefact->left_out);
+    return done;
+}
+
 // say_crashes prints one summary on stderr.
 static void say_crashes(const struct ci_crashes *all, const char *folder)
 {
@@ -295,6 +318,7 @@ static size_t new_crashes(const struct ci_crashes *all)
 static int run_ci(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session;
+    struct ci_artefact CH_CLEANUP(ci_artefact_deinit) artefact = { 0 };
     char spool[PATH_MAX];
     const char *folder = options_value(options, "output");
     struct ci_crashes CH_CLEANUP(crashes_deinit) all = {
@@ -318,9 +342,12 @@ static int run_ci(const struct options *options)
     if (status < 0)
         return command_fail("cannot run '%s': %s", all.command, strerror(errno));
     all.duration_ms = clock_now_ms(CLOCK_MONOTONIC) - start;
-    bool done = read_crashes(&session, &all) == COMMAND_DONE;
+    if (options_given(options, "artifact"))
+        ci_artefact_init(&artefact);
+    bool done = read_crashes(&session, &all, &artefact) == COMMAND_DONE;
     mark_known(&session, &all);
     done = write_forms(&all, options, folder) && done;
+    done = write_artefact(&artefact, options_value(options, "artifact")) && done;
     say_crashes(&all, folder);
     size_t fresh =
         options_given(options, "gate") && status == 0 ? new_crashes(&all) : 0;
@@ -335,6 +362,8 @@ static const struct option ci_options[] = {
     { "output", "DIR", "where reports and summaries go (crashhook-ci)", 0 },
     { "junit", "FILE", "where JUnit's form goes (DIR/junit.xml)", 0 },
     { "sarif", "FILE", "where SARIF goes (DIR/crashes.sarif)", 0 },
+    { "artifact", "FILE",
+      "one file with reports, sources and programs, for crashhook show (none)", 0 },
     { "annotations", "FORM",
       "print annotations as github or gitlab takes them (github in its runner)", 0 },
     { "gate", NULL, "fail if a crash is not known to the collector", 0 },

@@ -81,8 +81,7 @@ static void render_waits_write(const struct pen *pen, const json_t *report, bool
         pen_plain(pen, "  and %zu more\n", count - shown);
 }
 
-// The source lines around a frame (report/value/frame_source.h) in a terminal. Part of
-// render.h.
+// The source lines around a frame (report/value/frame_source.h) in a terminal.
 
 enum { CONTEXT_LINES = 2 };
 
@@ -115,14 +114,13 @@ static void render_source_warning(const struct pen *pen, enum frame_source_state
 
 // render_source_write writes a few lines around the line of a frame of report. The line
 // is marked if the file is the one that was built; otherwise there is a warning.
-// Nothing is written, and the result is false, if the file cannot be read, is not text,
-// or is too large.
+// False: nothing is written, because there is no file, or it is no text or too large.
 static bool render_source_write(const struct pen *pen, const json_t *report,
-                                const json_t *frame)
+                                const json_t *frame, const struct cursor *sources)
 {
     struct frame_source source;
     int64_t line = report_integer(frame, "line", 0);
-    if (frame_source_read(report, frame, CONTEXT_LINES, &source) != CH_OK)
+    if (frame_source_read(report, frame, CONTEXT_LINES, sources, &source) != CH_OK)
         return false;
     pen_plain(pen, "\n");
     render_source_warning(pen, source.state);
@@ -276,6 +274,7 @@ struct render {
     enum setting_registers registers;
     bool crashed_only;
     bool linker_names;
+    struct cursor sources;
 };
 
 struct render_style render_style_for(FILE *to, enum setting_preset preset)
@@ -530,7 +529,7 @@ static void write_crashed_thread(const struct render *render)
     pen_set(&render->pen, PEN_PLAIN);
     render_frames_write(&frames, thread);
     if (render->preset == PRESET_FRIENDLY && frame != NULL &&
-        !render_source_write(&render->pen, render->report, frame))
+        !render_source_write(&render->pen, render->report, frame, &render->sources))
         render_around_code(&render->pen, render->report, AROUND_WITHOUT_SOURCE);
 }
 
@@ -839,6 +838,7 @@ void render_report(const json_t *report, const struct render_style *style, FILE 
         .registers = style->registers,
         .crashed_only = style->crashed_only,
         .linker_names = style->linker_names,
+        .sources = style->sources,
     };
     const struct render_frames frames = rendered_frames_of(&render);
     bool live = report_crashed_thread(report) == NULL;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/cursor.h"
 #include "base/settings/settings.h"
 #include "base/text.h"
 
@@ -22,7 +23,8 @@ struct render_style {
     bool no_images;    // leave the list of images out
     bool linker_names; // names of functions as linkers have them
     bool colour;
-    unsigned width; // of a line; 0: any
+    unsigned width;        // of a line; 0: any
+    struct cursor sources; // a source bundle of the build; empty: none
 };
 
 // render_style_for is the style that fits the output: colour and line breaks only on a

@@ -328,6 +328,7 @@ void session_deinit(struct session *session)
 {
     guarded_child_reap();
     spool_close(&session->spool);
+    free(session->artefact_images);
 }
 
 // note_timing sets a member of agent.timings_us if the report has timings.

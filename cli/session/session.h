@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <limits.h>
 
+#include "base/cursor.h"
 #include "base/settings/settings.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -21,7 +22,10 @@ struct session {
     const char *debug_dirs[2]; // searched before the usual places; NULL: none
     const struct symbolizer_held_image *held_images; // as in symbolizer_options
     size_t held_image_count;
-    struct symbolization_memo *memo; // as in symbolizer_options
+    struct cursor artefact;  // that the report is in; empty: in none
+    const char *artefact_id; // the beginning of a report's id there; NULL: the newest
+    struct symbolizer_held_image *artefact_images; // its programs, in held_images too
+    struct symbolization_memo *memo;               // as in symbolizer_options
     bool confined; // reports are completed in a child that is confined as a reader
 };
 

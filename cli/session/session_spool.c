@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/system/file.h"
+#include "cli/session/artefact.h"
 #include "cli/session/collect.h"
 #include "cli/session/command.h"
 #include "cli/session/crash_records.h"
@@ -181,6 +182,8 @@ enum ch_status session_spool_report(struct session *session, const char *argumen
     enum ch_status status = open_report(session, argument, &fd);
     if (status != CH_OK)
         return status;
+    if (is_artefact(fd))
+        return artefact_read(session, fd, argument != NULL ? argument : "-", out);
     status = report_read(fd, out, &error);
     if (status != CH_OK)
         (void)command_fail("cannot read report '%s': %s",

@@ -15,6 +15,7 @@ CH_CHECKED enum ch_status session_spool_open(struct session *session,
                                              enum spool_access access);
 
 // session_spool_report reads the report that argument names: a file, `-` for stdin, or
-// the id of a report in the spool, or the beginning of one; NULL is the newest one.
+// the id of a report in the spool, or the beginning of one; NULL is the newest one. A
+// file may also be an artefact (cli/session/artefact.h), which has reports.
 CH_CHECKED enum ch_status session_spool_report(struct session *session,
                                                const char *argument, json_t **out);

@@ -2,7 +2,6 @@
 #include "formats/interchange/source_bundle.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 static const char first_line[] = "crashhook sources 1\n";
@@ -98,6 +97,32 @@ enum ch_status source_bundle_check(const void *bytes, size_t size)
     if (whole == size)
         return CH_OK;
     return whole > size ? CH_ERR_TRUNCATED : CH_ERR_MALFORMED;
+}
+
+bool source_bundle_find(struct cursor bundle, const char *path, struct cursor *out)
+{
+    struct source_bundle_reader reader;
+    struct source_bundle_file file;
+    const size_t length = strlen(path);
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    enum ch_status status =
+        source_bundle_read(&reader, bundle.at, cursor_left(&bundle));
+    while (status == CH_OK && (status = source_bundle_next(&reader, &file)) == CH_OK) {
+        if (file.path_size != length || memcmp(file.path, path, length) != 0)
+            continue;
+        if (end != file.offset || end == 0)
+            begin = file.offset;
+        end = file.offset + file.size;
+    }
+    if (status != CH_END || end == begin)
+        return false;
+    cursor_skip(&bundle, source_bundle_index_size(&reader));
+    if (end > cursor_left(&bundle))
+        return false;
+    cursor_skip(&bundle, begin);
+    *out = cursor_child(&bundle, end - begin);
+    return cursor_ok(out);
 }
 
 void source_bundle_write_begin(struct text *out)

@@ -6,8 +6,9 @@
 // To show some lines, a reader needs the index and that part of the file. Nothing is
 // compressed, so the output is never larger than the input. Paths are compared with
 // those of frames and are never opened. Written by `crashhook symbols upload
-// --sources`, read by the collector.
+// --sources`, read by the collector. An artefact of `crashhook ci` has this form too.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,11 @@ size_t source_bundle_index_size(const struct source_bundle_reader *reader);
 // source_bundle_check reads the index of a whole bundle of size bytes, and checks that
 // it accounts for every byte.
 CH_CHECKED enum ch_status source_bundle_check(const void *bytes, size_t size);
+
+// source_bundle_find gives the contents of the file at path in a whole bundle. Lines
+// of the index that follow each other with one path are parts of one file, which is
+// how an artefact holds more than SOURCE_BUNDLE_FILE_BYTES. False: it is not there.
+bool source_bundle_find(struct cursor bundle, const char *path, struct cursor *out);
 
 // source_bundle_write_begin starts an index, source_bundle_write_file adds a file to
 // it, source_bundle_write_end ends it; the contents follow. CH_ERR_MALFORMED: the path

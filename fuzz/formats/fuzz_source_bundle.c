@@ -13,6 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     while (source_bundle_next(&reader, &file) == CH_OK)
         last = file.path[file.path_size - 1];
+    struct cursor found;
+    if (source_bundle_find(cursor_over(bytes, size), "/a", &found) &&
+        cursor_left(&found) != 0)
+        last = (char)found.end[-1];
     (void)last;
     return 0;
 }

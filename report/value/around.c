@@ -27,7 +27,7 @@ static void append_source(const json_t *report, const json_t *listing, const cha
         (void)json_object_del(place, "file_md5");
     (void)json_object_set_new(place, "file", json_string(file));
     (void)json_object_set_new(place, "line", json_integer(line));
-    if (frame_source_read(report, place, 0, &source) == CH_OK) {
+    if (frame_source_read(report, place, 0, NULL, &source) == CH_OK) {
         if (source.state == FRAME_SOURCE_BUILT && source.count == 1) {
             const char *text = source.lines[0];
             text_append_string(out, "  ");

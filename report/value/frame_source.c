@@ -16,6 +16,7 @@
 #include "base/system/file.h"
 #include "base/system/reachable.h"
 #include "formats/debug/elf.h"
+#include "formats/interchange/source_bundle.h"
 #include "report/file/digest.h"
 #include "report/value/report.h"
 
@@ -75,7 +76,7 @@ static FILE *open_source(const char *path)
 {
     char expanded[PATH_MAX];
     FILE *file = NULL;
-    return expand_home(path, expanded) &&
+    return path != NULL && expand_home(path, expanded) &&
                    source_file_open(expanded, SOURCE_MAX_BYTES, &file) == CH_OK
                ? file
                : NULL;
@@ -119,27 +120,22 @@ static bool has_build_id(int fd, const char *wanted)
     return strcmp(hex, wanted) == 0;
 }
 
-// find_build_time gives when the image of a frame was written, if it is here and of the
-// report's build.
-static bool find_build_time(const json_t *report, const json_t *frame,
-                            struct timespec *out)
+// open_frame_image opens the image of a frame if it is here and of the report's build;
+// -1: it is not.
+static int open_frame_image(const json_t *report, const json_t *frame,
+                            struct stat *out_info)
 {
     const json_t *image = report_image(report, frame);
     const char *path = report_string(image, "path");
     const char *wanted = report_string(image, "build_id");
     char expanded[PATH_MAX];
-    struct stat info;
     if (path == NULL || wanted == NULL || !expand_home(path, expanded))
-        return false;
+        return -1;
     int fd = reachable_open(expanded);
-    if (fd < 0)
-        return false;
-    bool same =
-        fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && has_build_id(fd, wanted);
-    (void)close(fd);
-    if (same)
-        *out = info.st_mtim;
-    return same;
+    if (fd >= 0 && (fstat(fd, out_info) != 0 || !S_ISREG(out_info->st_mode) ||
+                    !has_build_id(fd, wanted)))
+        file_close(&fd);
+    return fd;
 }
 
 static enum frame_source_state judge_source(const json_t *report, const json_t *frame,
@@ -147,6 +143,7 @@ static enum frame_source_state judge_source(const json_t *report, const json_t *
 {
     const char *wanted = report_string(frame, "file_md5");
     char sum[2 * MD5_SIZE + 1];
+    struct stat image;
     int64_t crash_ms = clock_utc_read(report_string(report, "time"));
     struct timespec limit = { .tv_sec = crash_ms / 1000 + 1 };
     struct stat info;
@@ -158,9 +155,11 @@ static enum frame_source_state judge_source(const json_t *report, const json_t *
         return FRAME_SOURCE_UNCHECKED;
     if (crash_ms >= 0 && is_newer(&info.st_mtim, &limit))
         return FRAME_SOURCE_CHANGED;
-    if (!find_build_time(report, frame, &limit))
+    int CH_CLEANUP(file_close) image_fd = open_frame_image(report, frame, &image);
+    if (image_fd < 0)
         return FRAME_SOURCE_UNCHECKED;
-    return is_newer(&info.st_mtim, &limit) ? FRAME_SOURCE_CHANGED : FRAME_SOURCE_BUILT;
+    return is_newer(&info.st_mtim, &image.st_mtim) ? FRAME_SOURCE_CHANGED
+                                                   : FRAME_SOURCE_BUILT;
 }
 
 // read_source_lines reads the lines from out->first on, up to last.
@@ -180,9 +179,60 @@ static void read_source_lines(FILE *file, int64_t last, struct frame_source *out
     free(text);
 }
 
-enum ch_status frame_source_read(const json_t *report, const json_t *frame,
-                                 int64_t around, struct frame_source *out)
+// open_bundled opens the source at path in a bundle, to which only what was built was
+// added: without a sum of the file to compare, that holds.
+static FILE *open_bundled(const struct cursor *bundle, const json_t *frame,
+                          enum frame_source_state *out_state)
 {
+    struct cursor text;
+    char sum[2 * MD5_SIZE + 1];
+    const char *wanted = report_string(frame, "file_md5");
+    FILE *file = NULL;
+    if (bundle != NULL &&
+        source_bundle_find(*bundle, report_string(frame, "file"), &text))
+        file = fmemopen((void *)(uintptr_t)text.at, cursor_left(&text), "r");
+    *out_state = FRAME_SOURCE_BUILT;
+    if (file != NULL && wanted != NULL) {
+        source_sum(file, sum);
+        if (strcmp(sum, wanted) != 0)
+            *out_state = FRAME_SOURCE_CHANGED;
+    }
+    return file;
+}
+
+FILE *frame_source_open(const json_t *report, const json_t *frame)
+{
+    struct rights rights;
+    report_rights(report, &rights);
+    rights_apply(&rights);
+    FILE *file = open_source(report_string(frame, "file"));
+    if (file != NULL && judge_source(report, frame, file) != FRAME_SOURCE_BUILT) {
+        (void)fclose(file);
+        file = NULL;
+    }
+    rights_apply(&(const struct rights){ 0 });
+    return file;
+}
+
+FILE *frame_image_open(const json_t *report, const json_t *frame)
+{
+    struct stat info;
+    struct rights rights;
+    report_rights(report, &rights);
+    rights_apply(&rights);
+    int fd = open_frame_image(report, frame, &info);
+    rights_apply(&(const struct rights){ 0 });
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (file == NULL)
+        file_close(&fd);
+    return file;
+}
+
+enum ch_status frame_source_read(const json_t *report, const json_t *frame,
+                                 int64_t around, const struct cursor *bundle,
+                                 struct frame_source *out)
+{
+    enum frame_source_state state;
     const char *path = report_string(frame, "file");
     int64_t line = report_integer(frame, "line", 0);
     struct rights rights;
@@ -191,9 +241,13 @@ enum ch_status frame_source_read(const json_t *report, const json_t *frame,
         return CH_ERR_NOT_FOUND;
     report_rights(report, &rights);
     rights_apply(&rights);
-    FILE *file = open_source(path);
+    FILE *file = open_bundled(bundle, frame, &state);
+    if (file == NULL) {
+        file = open_source(path);
+        state = file != NULL ? judge_source(report, frame, file) : state;
+    }
     if (file != NULL) {
-        *out = (struct frame_source){ .state = judge_source(report, frame, file),
+        *out = (struct frame_source){ .state = state,
                                       .first = line > around ? line - around : 1 };
         read_source_lines(file, line + around, out);
         (void)fclose(file);

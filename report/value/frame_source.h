@@ -6,13 +6,14 @@
 // Lines of a file that changed since the build are others than those that ran. DWARF 5
 // can have an MD5 of the file; else it must not be newer than the program, if that is
 // here and of the same build, and not newer than the crash. Users: the report in a
-// terminal, events of Sentry.
+// terminal, events of Sentry, artefacts of builds.
 #pragma once
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/cursor.h"
 #include "base/status.h"
 
 enum { FRAME_SOURCE_LINES = 11 };
@@ -32,11 +33,19 @@ struct frame_source {
 };
 
 // frame_source_read reads up to `around` lines before and after the line of a frame of
-// report, at most FRAME_SOURCE_LINES in all. CH_ERR_NOT_FOUND: the frame names no file,
-// or it is not here, no source by its name, or too large.
+// report, at most FRAME_SOURCE_LINES in all. bundle is a source bundle of that build,
+// which is searched before this machine; NULL or empty: none. CH_ERR_NOT_FOUND: the
+// frame names no file, or it is not here, no source by its name, or too large.
 CH_CHECKED enum ch_status frame_source_read(const json_t *report, const json_t *frame,
-                                            int64_t around, struct frame_source *out);
+                                            int64_t around, const struct cursor *bundle,
+                                            struct frame_source *out);
 void frame_source_deinit(struct frame_source *source);
+
+// frame_source_open opens the source of a frame for reading, if the file on this
+// machine is the one that was built, and frame_image_open the frame's image, if it is
+// of the report's build. NULL: it is not; otherwise close it with fclose.
+FILE *frame_source_open(const json_t *report, const json_t *frame);
+FILE *frame_image_open(const json_t *report, const json_t *frame);
 
 // Source files that a report or a debug file names. The names come from strangers, so a
 // file that is not a source by its name is not opened, and one that is not a regular

@@ -96,6 +96,30 @@ static void source_bundle_refuses_what_it_does_not_account_for(void **state)
     assert_int_equal(source_bundle_check(nul, sizeof(nul) - 1), CH_ERR_MALFORMED);
 }
 
+static bool holds(const char *bundle, const char *path, const char *text)
+{
+    struct cursor found;
+    return source_bundle_find(cursor_over(bundle, strlen(bundle)), path, &found) &&
+           cursor_left(&found) == strlen(text) &&
+           memcmp(found.at, text, strlen(text)) == 0;
+}
+
+static void source_bundle_finds_a_file_and_joins_its_parts(void **state)
+{
+    (void)state;
+    struct cursor found;
+    static const char parts[] =
+        "crashhook sources 1\n1 /a\n2 /b\n3 /b\n1 /c\n\nabbbbbc";
+    assert_true(holds(two_files, "/src/b b.h", "b\n"));
+    assert_true(holds(parts, "/a", "a"));
+    assert_true(holds(parts, "/b", "bbbbb"));
+    assert_true(holds(parts, "/c", "c"));
+    assert_false(
+        source_bundle_find(cursor_over(parts, sizeof(parts) - 1), "/", &found));
+    for (size_t size = 0; size < sizeof(parts) - 2; size++)
+        assert_false(source_bundle_find(cursor_over(parts, size), "/c", &found));
+}
+
 static void source_bundle_stops_at_its_limits(void **state)
 {
     (void)state;
@@ -151,6 +175,7 @@ int main(void)
         cmocka_unit_test(source_bundle_writes_what_it_reads),
         cmocka_unit_test(source_bundle_leaves_out_paths_that_no_line_holds),
         cmocka_unit_test(source_bundle_refuses_what_it_does_not_account_for),
+        cmocka_unit_test(source_bundle_finds_a_file_and_joins_its_parts),
         cmocka_unit_test(source_bundle_stops_at_its_limits),
         cmocka_unit_test(source_bundle_survives_every_cut_and_flipped_bit),
     };

@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,6 +202,79 @@ class Ci(Case):
     @staticmethod
     def began_later(scene):
         return max(os.stat(path).st_mtime for path in scene.report_paths()) + 1 < time.time()
+
+
+class Artefact(Case):
+    """One file with the reports of a build, and the sources and programs that they name."""
+
+    BUILD = """mkdir b; cd b; cat > x.c <<'end'
+int deref(int *p)
+{
+    return *p; // here
+}
+int main(int count, char **arguments) { return deref(count > 5 ? &count : 0); }
+end
+cc -g -O0 x.c -o x
+"""
+
+    def build(self, script, **variables):
+        """The artefact of a build whose folder is gone."""
+        done = self.ci(self.BUILD + script, options=("--artifact", "artefact"), **variables)
+        shutil.rmtree(os.path.join(self.scene.folder, "b"))
+        return done, os.path.join(self.scene.folder, "artefact")
+
+    def show(self, *arguments, status=0):
+        with Scene() as other:
+            done = other.command("show", "--preset", "friendly", *arguments)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def test_it_shows_a_report_with_its_source_lines_anywhere(self):
+        _, path = self.build("./x")
+        shown = self.show(path)
+        self.assertIn("SIGSEGV in deref at x.c:3", shown.stdout)
+        self.assertRegex(shown.stdout, r"(?m)^ *> +3 \|     return \*p; // here$")
+        self.assertEqual(shown.stderr, "")
+
+    def test_it_gives_names_to_a_report_that_has_none(self):
+        _, path = self.build("./x", CRASHHOOK_SYMBOLIZE="off")
+        with open(path, "rb") as file:
+            self.assertNotIn(b'"deref"', file.read().split(b"\x7fELF")[0])
+        self.assertIn("deref at x.c:3", self.show(path).stdout)
+
+    def test_of_several_reports_the_newest_or_the_named_one_is_shown(self):
+        _, path = self.build("./x; ./x; exit 0")
+        shown = self.show(path)
+        ids = shown.stderr.rstrip().rpartition(": ")[2].split()
+        self.assertEqual(len(ids), 2, shown.stderr)
+        self.assertIn(max(ids), shown.stdout)
+        shown = self.show(path, min(ids))
+        self.assertIn(min(ids), shown.stdout)
+        self.assertEqual(shown.stderr, "")
+        self.assertIn("there is no report beef in", self.show(path, "beef", status=1).stderr)
+        self.show(os.path.join(self.scene.folder, "t.sh"), "beef", status=1)
+
+    def test_a_program_larger_than_a_line_of_the_index_allows_is_whole(self):
+        large = "head -c 34000000 /dev/zero > z; objcopy --add-section .z=z x\n"
+        _, path = self.build(large + "./x", CRASHHOOK_SYMBOLIZE="off")
+        self.assertGreater(os.path.getsize(path), 34000000)
+        self.assertIn("deref at x.c:3", self.show(path).stdout)
+
+    def test_one_that_is_cut_or_empty_is_refused_in_one_line(self):
+        _, path = self.build("./x")
+        whole = os.path.getsize(path)
+        for size in (whole // 4, 100, 30, 21):
+            os.truncate(path, size)
+            done = self.show(path, status=1)
+            self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
+        done, path = self.build("exit 0")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"there is no report in '{path}'", self.show(path, status=1).stderr)
+
+    def test_one_that_cannot_be_written_fails_a_build_that_succeeds(self):
+        done = self.ci("exit 0\n", options=("--artifact", "no/artefact"))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Acrashhook: cannot write 'no/artefact': .*\n\Z")
 
 
 class Gate(unittest.TestCase):

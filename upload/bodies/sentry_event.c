@@ -87,7 +87,7 @@ static void sentry_source_add(json_t *to, const json_t *report, const json_t *fr
     const json_t *process = json_object_get(report, "process");
     struct frame_source source;
     if (report_integer(process, "uid", -1) != (int64_t)geteuid() ||
-        frame_source_read(report, frame, LINES_AROUND, &source) != CH_OK)
+        frame_source_read(report, frame, LINES_AROUND, NULL, &source) != CH_OK)
         return;
     if (source.state == FRAME_SOURCE_BUILT)
         add_source_lines(to, &source, report_integer(frame, "line", 0));
