@@ -172,6 +172,8 @@ static int run_fdr_convert(const struct options *options)
     const char *format = options_value(options, "format");
     bool fold = format != NULL && strcmp(format, "folded") == 0;
     to.chrome = format == NULL || strcmp(format, "chrome") == 0;
+    if (options_given(options, "json") && !to.chrome)
+        return command_misused("fdr convert: --json is --format chrome");
     if (!to.chrome && !fold && strcmp(format, "text") != 0)
         return command_misused("fdr convert: --format takes chrome, folded or text");
     if (fdr_trace_open(&to.trace, options->arguments[0]) != CH_OK ||
@@ -187,6 +189,7 @@ static const struct option convert_options[] = {
       "trace events for Chrome and speedscope (the default), stacks for flame graphs, "
       "or calls with their nesting",
       0 },
+    { "json", NULL, "trace events, which are JSON: --format chrome", 0 },
     { "by-thread", NULL, "folded: stacks begin with their thread", 0 },
     FDR_NAMES_OPTIONS,
     { 0 },

@@ -238,6 +238,7 @@ class Built(InFolder):
         for threads in self.every():
             functions, _, _ = model(threads)
             document = json.loads(fdr("convert", self.path).stdout)
+            self.assertEqual(json.loads(fdr("convert", "--json", self.path).stdout), document)
             totals, stacks = {}, {}
             for event in document["traceEvents"]:
                 stack = stacks.setdefault(event["tid"], [])
