@@ -67,7 +67,7 @@
     ROW("CRASHHOOK_SYMBOLIZE", "symbolize", WORD, symbolize, \
         "full", "off, fast or full", "full fast off", \
         "fast: function names; full: inlines and source lines too.") \
-    ROW("CRASHHOOK_CACHE", "symbol-cache", WORD, cache, \
+    ROW("CRASHHOOK_CACHE", "cache", WORD, cache, \
         "yes", "yes or no", "no yes", \
         "Whether symbol caches are read and written.") \
     ROW("CRASHHOOK_HOLD", "hold", WORD, hold, \
@@ -98,7 +98,7 @@
         "", "stdout, stderr, a file or a folder", "", \
         "Where the report is printed; if set, it is printed unless CRASHHOOK_PRINT " \
         "is no. Without it: stderr.") \
-    ROW("CRASHHOOK_FORMAT", "output-format", WORD, format, \
+    ROW("CRASHHOOK_FORMAT", "format", WORD, format, \
         "text", "text or json", "text json", \
         "The form in which the report is printed.") \
     ROW("CRASHHOOK_REGISTERS", "registers", WORD, registers, \

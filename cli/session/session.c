@@ -239,22 +239,29 @@ static const char *option_for(const char *variable)
     return NULL;
 }
 
-static const char *get_option(void *context, const char *variable)
+// get_option is the value of the option that stands for a variable. Commands other
+// than run have options called format and cache with meanings of their own.
+static const char *get_option(const struct options *options, const char *variable,
+                              bool of_run)
 {
     const char *option = option_for(variable);
-    return option != NULL ? options_value(context, option) : NULL;
+    if (option == NULL ||
+        (!of_run && (strcmp(option, "format") == 0 || strcmp(option, "cache") == 0)))
+        return NULL;
+    return options_value(options, option);
 }
 
 // get_setting prefers the option that stands for the variable to the variable itself.
 static const char *get_setting(void *context, const char *variable)
 {
-    const char *value = get_option(context, variable);
+    const char *value = get_option(context, variable, false);
     return value != NULL ? value : getenv(variable);
 }
 
 // refused is an option whose value is not valid.
 struct refused {
     const struct options *options;
+    bool of_run;
     const char *option;
     const char *value;
     const char *accepted;
@@ -263,7 +270,7 @@ struct refused {
 static const char *get_checked(void *context, const char *variable)
 {
     const struct refused *refused = context;
-    return get_option((void *)(uintptr_t)refused->options, variable);
+    return get_option(refused->options, variable, refused->of_run);
 }
 
 static void note_refused_option(void *context, const char *variable, const char *value,
@@ -277,7 +284,8 @@ static void note_refused_option(void *context, const char *variable, const char 
 
 bool session_options_understood(const struct options *options, const char *command)
 {
-    struct refused refused = { .options = options };
+    struct refused refused = { .options = options,
+                               .of_run = strcmp(command, "run") == 0 };
     struct settings settings;
     settings_read(&settings, get_checked, note_refused_option, &refused);
     if (refused.option == NULL)

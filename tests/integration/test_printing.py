@@ -112,6 +112,23 @@ class Printing(unittest.TestCase):
         self.assertEqual(len(self.crash().complaints()), 2)
         self.assertEqual(self.crash(WARNINGS="no").complaints(), [])
 
+    def test_run_takes_the_form_and_the_cache_as_options_of_their_names(self):
+        folder = os.path.join(self.scene.folder, "cache")
+        self.scene.preload = ""
+
+        def run(form, *program):
+            return self.scene.command("run", "--print", "yes", "--format", form, "--cache", "no",
+                                      "--", *program, XDG_CACHE_HOME=folder)
+        printed = run("json", harness.example("null_write")).stderr
+        self.assertEqual(json.loads(printed[printed.index("{"):])["crash"]["name"], "SIGSEGV")
+        self.assertFalse(os.path.exists(folder))
+        done = run("xml", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("run: --format 'xml' is not understood: it takes text or json",
+                      done.stderr)
+        # Other commands have a format of their own.
+        self.assertEqual(self.scene.command("show", "--format", "markdown").stderr, "")
+
     def test_no_symbol_cache_is_written_without_caches(self):
         caches = {cache: os.path.join(self.scene.folder, cache) for cache in ("no", "yes")}
         for cache, folder in caches.items():
