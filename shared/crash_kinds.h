@@ -51,7 +51,7 @@
     ROW(OUT_OF_MEMORY,      "out-of-memory",         "out of memory",             signal,         MESSAGE) \
     ROW(WATCHDOG,           "watchdog",              "watchdog",                  watchdog,       MESSAGE) \
     ROW(FATAL_EXIT,         "fatal-exit",            "fatal exit",                signal,         MESSAGE) \
-    ROW(SMALL_ADDRESS,      "small-address",         "small integer used as a pointer", signal,   MESSAGE) \
+    ROW(SMALL_POINTER,      "small-pointer",         "small integer used as a pointer", signal,   MESSAGE) \
     ROW(DIVISION_OVERFLOW,  "division-overflow",     "division overflow",         division,       MESSAGE) \
     ROW(USE_AFTER_FREE,     "use-after-free",        "use after free",            heap,           MESSAGE) \
     ROW(HEAP_OVERFLOW,      "heap-overflow",         "heap overflow",             heap,           MESSAGE) \

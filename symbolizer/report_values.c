@@ -70,7 +70,7 @@ static void settle_kind(json_t *crash, const json_t *fault)
     enum crash_kind kind = crash_words_kind(crash);
     const json_t *value = json_object_get(fault, "value");
     uint64_t address;
-    if ((kind == CRASH_KIND_UNKNOWN || kind == CRASH_KIND_SMALL_ADDRESS) &&
+    if ((kind == CRASH_KIND_UNKNOWN || kind == CRASH_KIND_SMALL_POINTER) &&
         json_is_null(value) && report_address(crash, "address", &address) &&
         (address < FAR_MEMBER_BYTES || address >= (uint64_t)-NEAR_ELEMENT_BYTES))
         crash_words_set_kind(crash, CRASH_KIND_NULL_DEREFERENCE);

@@ -228,7 +228,7 @@ static void name_null(const struct access *access)
     else if ((kind == CRASH_KIND_UNKNOWN && -access->address < NEAR_ELEMENT_BYTES) ||
              (kind == CRASH_KIND_NULL_DEREFERENCE && !is_null(access) &&
               access->address != 0))
-        crash_words_set_kind(access->crash, CRASH_KIND_SMALL_ADDRESS);
+        crash_words_set_kind(access->crash, CRASH_KIND_SMALL_POINTER);
 }
 
 // untagged gives what the processor takes for the address. AArch64 ignores the highest

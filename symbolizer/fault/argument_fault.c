@@ -185,7 +185,7 @@ static bool fault_name_operand(struct fault *f)
                                          "protection-key",
                                          "memory-tag",
                                          "misaligned",
-                                         "small-address",
+                                         "small-pointer",
                                          "unknown",
                                          NULL };
     const struct argument_step *step = argument_trace_step(&f->trace, 0);

@@ -65,7 +65,7 @@ OWN void null_update(void)
 }
 
 // case small_number
-//   kind: small-address
+//   kind: small-pointer
 //   says: Write to 0x1, a small number and not an address
 //   access: write 1 0x1
 OWN void small_number(void)

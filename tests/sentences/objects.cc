@@ -7,7 +7,7 @@
 // what is said there helps less. Constants that compilers compute tell less too.
 //
 // all flags: -std=c++17
-// all kind: unknown|small-address|non-canonical-address|null-dereference|
+// all kind: unknown|small-pointer|non-canonical-address|null-dereference|
 //     wild-jump|use-after-unmap
 #include <cstdint>
 #include <cstdlib>
@@ -122,7 +122,7 @@ OWN void empty_unique()
 }
 
 // case null_element
-//   kind: null-dereference|small-address|unknown
+//   kind: null-dereference|small-pointer|unknown
 //   says: Read from 0x8, through a null pointer
 //   cause: none|null-offset
 //   true: Read from 0x8, a small number

@@ -79,7 +79,7 @@ fn null_write() {
 
 // case small_read
 //   signal: SEGV
-//   kind: small-address
+//   kind: small-pointer
 //   says: Read from 0x40, a small number and not an address
 //   access: read 4 0x40
 #[inline(never)]

@@ -2,7 +2,7 @@
 //
 // bad_values HOW: crashes through a pointer whose value tells where it came from.
 //
-// all kind: unknown|small-address|non-canonical-address|null-dereference|
+// all kind: unknown|small-pointer|non-canonical-address|null-dereference|
 //     use-after-unmap|wild-jump
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -91,10 +91,10 @@ static const struct {
     // the ud2, anything
     { "SIGSEGV", "null-dereference", "48890425080000000f0b", "0x8", "null-dereference",
       "Write to 0x8, through a null pointer (write 8 bytes at 0x8)" },
-    { "SIGSEGV", "null-dereference", "48890425080000009090", "0x8", "small-address",
+    { "SIGSEGV", "null-dereference", "48890425080000009090", "0x8", "small-pointer",
       "Write to 0x8, a small number and not an address (write 8 bytes at 0x8)" },
     // mov rcx, [rsi - 0xfff0]: small, but not by a null pointer
-    { "SIGSEGV", "null-dereference", "488b8e1000ffff", "0x10", "small-address",
+    { "SIGSEGV", "null-dereference", "488b8e1000ffff", "0x10", "small-pointer",
       "Read from 0x10, a small number and not an address (read 8 bytes at "
       "rsi-0xfff0, rsi = 0x10000)" },
     // mov ecx, [rax - 0x7f000000]: by a register of 0, but far from it

@@ -74,7 +74,7 @@ SOURCES = {
 # What the pointer is, and the kind that the crash has.
 VALUES = {
     "null": ("0", "null-dereference"),
-    "number": ("42", "small-address"),
+    "number": ("42", "small-pointer"),
     "text": ("0x4141414141414141", "non-canonical-address"),
     "wild": ("0x123456789010", "unknown"),
 }
@@ -360,7 +360,7 @@ OWN int compare(const void *a, const void *b)
             function = (f"OWN void {name}(char *p)\n{{\n    (void)compare;\n    {body}\n"
                         "    HERE;\n}\n")
             # The first element that is compared may be the second of the array.
-            first = kind if called != "qsort" else kind + "|small-address"
+            first = kind if called != "qsort" else kind + "|small-pointer"
             out.append(of_case(name, function, kind=first, variable="p|p \\+.*|a|b",
                                builds="-musl -static"))
             names.append((name, f"{name}, (char *){number}"))

@@ -69,7 +69,7 @@ OWN int read_handle(const int *handle)
 }
 
 // case small_handle
-//   kind: small-address
+//   kind: small-pointer
 //   in: _handle
 //   says: Read from 0x2a, a small number and not an address
 //   variable: handle|number
@@ -255,7 +255,7 @@ OWN int add(struct counter *to, long hour)
 }
 
 // case lock_of_null
-//   kind: null-dereference|small-address
+//   kind: null-dereference|small-pointer
 //   in: add
 //   says: Read from 0x18,
 //   variable: to|none
@@ -293,7 +293,7 @@ OWN long total_of(const pthread_mutex_t *lock)
 }
 
 // case around_null
-//   kind: null-dereference|small-address
+//   kind: null-dereference|small-pointer
 //   in: total_of
 //   says: Read from 0xfffffffffffffff8
 //   variable: lock|whole|zero

@@ -29,7 +29,7 @@ from harness import crashed_thread, names_of
 
 REDUCED_RUNS = 15
 LEVELS = ("O0", "O1", "O2")
-KINDS = {"null-dereference", "small-address"}
+KINDS = {"null-dereference", "small-pointer"}
 # Where a function of the C library keeps its pointers depends on its version.
 UNHELPFUL_MAX_PERCENT = 25 if harness.FULL else 50
 
