@@ -53,6 +53,7 @@
     ROW(FATAL_EXIT,         "fatal-exit",            "fatal exit",                signal,         MESSAGE) \
     ROW(SMALL_POINTER,      "small-pointer",         "small integer used as a pointer", signal,   MESSAGE) \
     ROW(DIVISION_OVERFLOW,  "division-overflow",     "division overflow",         division,       MESSAGE) \
+    ROW(OVERWRITTEN_RETURN, "overwritten-return",    "overwritten return address", returned,      MESSAGE) \
     ROW(USE_AFTER_FREE,     "use-after-free",        "use after free",            heap,           MESSAGE) \
     ROW(HEAP_OVERFLOW,      "heap-overflow",         "heap overflow",             heap,           MESSAGE) \
     ROW(HEAP_UNDERFLOW,     "heap-underflow",        "heap underflow",            heap,           MESSAGE) \

@@ -132,7 +132,7 @@ static void scope_lambda(struct keying *keying, size_t index)
 // The place of such a crash is the function that did so, which is the next frame.
 static bool is_jump_into_data(const struct keying *keying, const json_t *frame)
 {
-    return crash_words_kind(keying->crash) == CRASH_KIND_EXECUTE_OF_DATA &&
+    return crash_words_is_in_data(keying->crash) &&
            report_string(frame, "function") == NULL;
 }
 

@@ -142,8 +142,7 @@ static const char *foreign_place(const json_t *report, const json_t *frames,
     if (!report_frame_is_code(frame) || report_string(frame, "function") != NULL)
         return NULL;
     if (index == 0 && frames == report_frames(report_crashed_thread(report)) &&
-        crash_words_kind(json_object_get(report, "crash")) ==
-            CRASH_KIND_EXECUTE_OF_DATA)
+        crash_words_is_in_data(json_object_get(report, "crash")))
         return "data";
     return returns_from_signal(frames, index) ? "returns from a signal" : NULL;
 }

@@ -87,6 +87,8 @@ static enum crash_kind segv_kind(const struct crash_facts *f)
         return CRASH_KIND_NULL_DEREFERENCE;
     if (!place->mapped && place->unmapped)
         return CRASH_KIND_USE_AFTER_UNMAP;
+    if (at_pc && returned && !place->executable)
+        return CRASH_KIND_OVERWRITTEN_RETURN;
     if (at_pc && place->mapped && !place->executable)
         return CRASH_KIND_EXECUTE_OF_DATA;
     if (at_pc && !place->mapped)

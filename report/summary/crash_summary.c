@@ -368,6 +368,20 @@ static void summarize_non_canonical(const struct crash_facts *f, enum crash_kind
         text_appendf(out, "Access to %s", words);
 }
 
+// summarize_returned describes a return to where no code is. The kernel gives no
+// address if no memory can have it.
+static void summarize_returned(const struct crash_facts *f, enum crash_kind kind,
+                               struct text *out)
+{
+    (void)kind;
+    if (f->address != f->way_address)
+        summarize_non_canonical(f, CRASH_KIND_NON_CANONICAL, out);
+    else if (f->address_place.mapped)
+        summarize_target(f, CRASH_KIND_EXECUTE_OF_DATA, out);
+    else
+        summarize_target(f, CRASH_KIND_WILD_JUMP, out);
+}
+
 // append_summary_expression quotes the expression that was asserted, without its place,
 // which the frames show.
 static void append_summary_expression(struct text *out, const char *message)

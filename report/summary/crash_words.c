@@ -127,6 +127,15 @@ static void read_crash_region(const json_t *region, struct crash_place *out)
     out->file = out->path != NULL;
 }
 
+bool crash_words_is_in_data(const json_t *crash)
+{
+    struct crash_place place = { 0 };
+    enum crash_kind kind = crash_words_kind(crash);
+    read_crash_region(json_object_get(crash, "region"), &place);
+    return kind == CRASH_KIND_EXECUTE_OF_DATA ||
+           (kind == CRASH_KIND_OVERWRITTEN_RETURN && place.mapped);
+}
+
 static void read_way(const json_t *crash, struct crash_facts *out)
 {
     const json_t *way = json_object_get(crash, "target");

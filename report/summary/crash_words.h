@@ -17,6 +17,10 @@
 enum crash_kind crash_words_kind(const json_t *crash);
 void crash_words_set_kind(json_t *crash, enum crash_kind kind);
 
+// crash_words_is_in_data returns true if the program went, by a call or a return, to
+// where data is and not code.
+bool crash_words_is_in_data(const json_t *crash);
+
 // crash_words_is_variable returns true if value, from a process that is not trusted,
 // has the form of crash.variable.
 bool crash_words_is_variable(const json_t *value);

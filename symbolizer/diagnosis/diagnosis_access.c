@@ -301,8 +301,10 @@ static void explain_return(const struct access *access)
     uint64_t target;
     if (report_address(json_object_get(access->crash, "instruction"), "stack_top",
                        &target) &&
-        !is_canonical(target))
+        !is_canonical(target)) {
+        crash_words_set_kind(access->crash, CRASH_KIND_OVERWRITTEN_RETURN);
         note_jump_target(access, "return", target);
+    }
 }
 
 static bool explain_branch(const struct access *access)

@@ -81,11 +81,11 @@ FAULTS = {
     "unaligned_vector": (SEGV, "misaligned",
                          rf"Read from {ADDRESS}, which is not aligned as the instruction "
                          rf"needs it \(read 16 bytes at .*\)"),
-    "smashed_return": (SEGV, "non-canonical-address",
+    "smashed_return": (SEGV, "overwritten-return",
                        r"Return to 0x4141414141414141, an address that no memory can have: "
                        r"the return address was overwritten; the return address holds text, "
                        r'"AAAAAAAA"'),
-    "smashed_return_low": (SEGV, "wild-jump",
+    "smashed_return_low": (SEGV, "overwritten-return",
                            r"Jump to 0x414141414141, where nothing is mapped; a return led "
                            r"there: its address was overwritten.*"),
     "forbidden_call": (signal.SIGSYS, "seccomp",

@@ -284,6 +284,15 @@ static void crash_by_running_data_is_told_from_a_wild_jump(void **state)
     struct crash_facts wild = data;
     wild.address_place = wild.pc_place = (struct crash_place){ 0 };
     expect(&wild, "wild-jump", "Jump to 0x7f0000001000, where nothing is mapped");
+    wild.way = data.way = CRASH_WAY_RETURN;
+    wild.way_address = data.way_address = data.address;
+    expect(&wild, "overwritten-return",
+           "Jump to 0x7f0000001000, where nothing is mapped; a return led there: its "
+           "address was overwritten");
+    expect(
+        &data, "overwritten-return",
+        "Jump to 0x7f0000001000, which is data and not code; a return led there: its "
+        "address was overwritten");
 }
 
 static void crash_of_a_general_protection_fault_has_no_address(void **state)

@@ -298,7 +298,7 @@ OWN void unaligned_store(void)
 // Both leave their return address overwritten.
 //
 // case smashed_return
-//   kind: non-canonical-address
+//   kind: overwritten-return
 //   says: Return to 0x4141414141414141, an address that no memory can have: the
 //     return address was overwritten
 //   cause: text
@@ -310,7 +310,7 @@ __attribute__((noinline, naked)) static void smashed_return(void)
 }
 
 // case smashed_return_low
-//   kind: wild-jump
+//   kind: overwritten-return|wild-jump
 //   says: Jump to 0x414141414141, where nothing is mapped; a return led there: its
 //     address was overwritten
 //   true: Jump to 0x414141414141, where nothing is mapped

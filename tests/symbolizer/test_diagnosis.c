@@ -71,7 +71,7 @@ static const struct {
     { "SIGSEGV", "non-canonical-address", "ffd1", "0x0", "non-canonical-address",
       "Jump to 0x4141414141414141, an address that no memory can have (call rcx, "
       "rcx = 0x4141414141414141)" },
-    { "SIGSEGV", "non-canonical-address", "c3", "0x0", "non-canonical-address",
+    { "SIGSEGV", "non-canonical-address", "c3", "0x0", "overwritten-return",
       "Return to 0x4141414141414141, an address that no memory can have: the "
       "return address was overwritten" },
     // movups [rcx], xmm0; fst qword ptr [rcx]; movnti [rcx], eax; cmpxchg [rcx], edx

@@ -93,7 +93,7 @@ __attribute__((noinline, optimize("no-stack-protector"))) static int parse(int c
 }
 
 // case cleared_return
-//   kind: wild-jump
+//   kind: overwritten-return
 //   in: -
 //   says: Jump to 0x0, where nothing is mapped; a return led there: its address was
 //     overwritten
