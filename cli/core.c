@@ -72,6 +72,8 @@ static void command_deinit(struct core_command *command)
 static const char *why_no_core(enum ch_status status)
 {
     const char *words = core_store_unreadable(status);
+    if (status == CH_ERR_MALFORMED)
+        return "not a core file, and not a minidump";
     return words != NULL ? words : strerror(errno);
 }
 
