@@ -244,11 +244,11 @@ static uint64_t find_free_vaddr(const struct elf_view *elf)
 
 static int write_section(const char *path, const struct text *section)
 {
-    FILE *to = fopen(path, "wb");
+    FILE *to = command_create(path);
     if (to == NULL)
         return command_fail("cannot create '%s': %m", path);
     bool written = fwrite(section->bytes, 1, section->size, to) == section->size;
-    if (fclose(to) != 0 || !written)
+    if (!command_close(to) || !written)
         return command_fail("cannot write '%s': %m", path);
     return COMMAND_DONE;
 }
@@ -281,9 +281,12 @@ static int run_make(const struct options *options)
                             ch_status_name(status));
     if (write_section(out_path, &section) != COMMAND_DONE)
         return COMMAND_FAILED;
-    printf("%zu functions, %" PRIu64 " rows, %zu bytes, for address 0x%" PRIx64
-           "; %zu functions have rules that SFrame cannot express\n",
-           made.writer.count, made.writer.row_count, section.size, vaddr, made.skipped);
+    // Where the section is the output, this is a message.
+    (void)fprintf(strcmp(out_path, "-") == 0 ? stderr : stdout,
+                  "%zu functions, %" PRIu64 " rows, %zu bytes, for address 0x%" PRIx64
+                  "; %zu functions have rules that SFrame cannot express\n",
+                  made.writer.count, made.writer.row_count, section.size, vaddr,
+                  made.skipped);
     return COMMAND_DONE;
 }
 

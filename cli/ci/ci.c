@@ -196,10 +196,10 @@ static bool write_form(const struct ci_crashes *all, const char *folder,
     char path[PATH_MAX];
     int size = snprintf(path, sizeof(path), "%s%s%s", folder != NULL ? folder : "",
                         folder != NULL ? "/" : "", name);
-    FILE *file = size > 0 && size < PATH_MAX ? fopen(path, "we") : NULL;
+    FILE *file = size > 0 && size < PATH_MAX ? command_create(path) : NULL;
     if (file != NULL)
         form(all, file);
-    if (file == NULL || fclose(file) != 0) {
+    if (file == NULL || !command_close(file)) {
         (void)command_fail("cannot write '%.*s': %s", size < 0 ? 0 : size, path,
                            strerror(errno));
         return false;
@@ -241,12 +241,11 @@ static bool write_forms(const struct ci_crashes *all, const struct options *opti
 // write_artefact writes the artefact, if one is wanted.
 static bool write_artefact(struct ci_artefact *artefact, const char *path)
 {
-    const bool is_stdout = path != NULL && strcmp(path, "-") == 0;
     if (path == NULL)
         return true;
-    FILE *file = is_stdout ? stdout : fopen(path, "we");
+    FILE *file = command_create(path);
     bool done = file != NULL && ci_artefact_write(artefact, file);
-    if (file != NULL && (is_stdout ? fflush(file) : fclose(file)) != 0)
+    if (file != NULL && !command_close(file))
         done = false;
     if (!done)
         (void)command_fail("cannot write '%s': %s", path, strerror(errno));

@@ -233,6 +233,16 @@ CH_PRINTF(1, 0) static void print_message(const char *format, va_list arguments)
     fputc('\n', stderr);
 }
 
+FILE *command_create(const char *path)
+{
+    return strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+}
+
+bool command_close(FILE *file)
+{
+    return (file == stdout ? fflush(file) : fclose(file)) == 0;
+}
+
 int command_fail(const char *format, ...)
 {
     va_list arguments;

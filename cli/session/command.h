@@ -96,6 +96,11 @@ const struct command *const *command_table(size_t *out_count);
 // command_options is the command's options, or NULL if it has none.
 const struct option *command_options(const struct command *command);
 
+// command_create creates the file at path, or gives standard output for `-`. NULL:
+// errno says why. command_close closes it; false: not everything was written.
+FILE *command_create(const char *path);
+bool command_close(FILE *file);
+
 // command_fail prints "crashhook: " and the message, and returns COMMAND_FAILED.
 int command_fail(const char *format, ...) CH_PRINTF(1, 2);
 

@@ -160,6 +160,15 @@ class SframeMake(unittest.TestCase):
         self.assertEqual(run("make", plain).returncode, 2)
         self.assertEqual(run("make", "--version", "1", "-o", text, plain).returncode, 2)
 
+    def test_a_dash_is_standard_output_for_the_section_alone(self):
+        plain, section = self.compile(), self.path("section")
+        made = run("make", "-o", section, plain)
+        piped = subprocess.run([CRASHHOOK, "sframe", "make", "-o", "-", plain],
+                               capture_output=True, check=True)
+        with open(section, "rb") as file:
+            self.assertEqual(piped.stdout, file.read())
+        self.assertEqual(piped.stderr.decode(), made.stdout)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

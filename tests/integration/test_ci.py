@@ -101,6 +101,8 @@ class Ci(Case):
         done = self.ci(example("divide"), options=("--annotations", "gitlab"))
         ci_schemas.check_json(json.loads(done.stdout), ci_schemas.GITLAB)
         self.assertEqual(len(json.loads(done.stdout)), 1)
+        done = self.ci(example("divide"), options=("--sarif", "-"))
+        ci_schemas.check_json(json.loads(done.stdout), ci_schemas.SARIF)
         self.assertEqual(self.ci("exit 0\n", options=("--annotations", "x")).returncode, 2)
         done = self.ci("exit 0\n", options=("--junit", "no/j.xml"))
         self.assertEqual(done.returncode, 1)
