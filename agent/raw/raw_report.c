@@ -149,8 +149,10 @@ static void write_heap_event(struct json_writer *w, const char *key,
     raw_write_count(w, "thread", facts->thread);
     raw_write_string(w, "thread_name", facts->name);
     raw_write_string(w, "by", facts->by);
-    if (facts->age_ms != CRASH_HEAP_NO_AGE)
+    if (facts->age_ms != CRASH_HEAP_NO_AGE) {
+        raw_write_time(w, "time", event->realtime_ns / 1000000);
         raw_write_count(w, "age_ms", (uint64_t)facts->age_ms);
+    }
     if (event->cbf_size != 0)
         raw_sampled_heap_write_backtrace(w, event);
     json_write_end(w, '}');
@@ -164,8 +166,13 @@ static void write_heap(struct json_writer *w, const struct crash_examination *cr
         return;
     json_write_key(w, "heap");
     json_write_object(w);
-    raw_write_address(w, "block", heap->block);
+    json_write_key(w, "block");
+    json_write_object(w);
+    raw_write_address(w, "address", heap->block);
     raw_write_count(w, "size", heap->size);
+    json_write_key(w, "offset");
+    json_write_int(w, (int64_t)(heap->address - heap->block));
+    json_write_end(w, '}');
     raw_write_address(w, "address", heap->address);
     raw_write_string(w, "found_by", heap->found_by);
     write_heap_event(w, "allocated", &crash->heap.block.allocated, &heap->allocated);

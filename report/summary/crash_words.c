@@ -171,12 +171,13 @@ static struct crash_heap_event read_heap_event(const json_t *event)
 void crash_words_heap(const json_t *crash, struct crash_heap *out)
 {
     const json_t *heap = json_object_get(crash, "heap");
+    const json_t *block = json_object_get(heap, "block");
     *out = (struct crash_heap){
         .kind = json_is_object(heap) ? crash_words_kind(crash) : CRASH_KIND_NONE,
         .found_by = report_string(heap, "found_by"),
         .address = read_address(heap, "address"),
-        .block = read_address(heap, "block"),
-        .size = (uint64_t)report_integer(heap, "size", 0),
+        .block = read_address(block, "address"),
+        .size = (uint64_t)report_integer(block, "size", 0),
         .allocated = read_heap_event(json_object_get(heap, "allocated")),
         .freed = read_heap_event(json_object_get(heap, "freed")),
     };

@@ -101,7 +101,10 @@ class Heap(unittest.TestCase):
         self.assertEqual(crash["kind"], KINDS[case["kind"]], crash)
         heap = crash["heap"]
         size = (case["size"] + 63) // 64 * 64 if case["how"] == "aligned" else case["size"]
-        self.assertEqual(heap["size"], size)
+        block = heap["block"]
+        self.assertEqual(block["size"], size)
+        self.assertEqual(block["offset"], int(heap["address"], 16) - int(block["address"], 16))
+        self.assertLessEqual(heap["allocated"]["time"], report["time"])
         self.assertIn("allocate_block", functions(heap["allocated"])[:3], heap)
         self.assertIn("main", functions(heap["allocated"]))
         if case["kind"] in ("after-free", "double-free"):
@@ -118,7 +121,7 @@ class Heap(unittest.TestCase):
             operation = crash["access"]["operation"]
             self.assertEqual(operation, case["access"])
         if case["kind"] == "after-free":
-            self.assertEqual(int(heap["address"], 16) - int(heap["block"], 16), size // 2)
+            self.assertEqual(block["offset"], size // 2)
         self.assertTrue(report["title"], report)
         # The access of a free that found an error is the library's own.
         self.assertEqual("(" in crash["summary"], "found_by" not in heap, crash["summary"])

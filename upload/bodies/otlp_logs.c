@@ -496,8 +496,9 @@ static json_t *heap_value(const json_t *report)
     if (!json_is_object(heap))
         return NULL;
     json_t *members = json_array();
-    otlp_value_add_member(members, "block", heap, "block");
-    otlp_value_add_member(members, "size", heap, "size");
+    const json_t *block = json_object_get(heap, "block");
+    otlp_value_add_member(members, "block", block, "address");
+    otlp_value_add_member(members, "size", block, "size");
     otlp_value_add_member(members, "address", heap, "address");
     otlp_value_add_member(members, "found_by", heap, "found_by");
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
