@@ -8,6 +8,7 @@
 #include "cli/render/pen.h"
 #include "cli/render/render.h"
 #include "cli/render/swift_json.h"
+#include "cli/session/artefact.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
@@ -101,7 +102,7 @@ static int print_shown(const json_t *report, const struct session *session,
 
 static int run_show(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     json_auto_t *report = NULL;
     const char *threads = options_value(options, "threads");
     const char *format = options_value(options, "format");
@@ -115,13 +116,13 @@ static int run_show(const struct options *options)
         strcmp(format, "markdown") != 0 && strcmp(format, "swift-json") != 0)
         return command_misused(
             "show: --format '%s': text, json, markdown or swift-json", format);
+    if (options->argument_count > 1 && !is_artefact_at(options->arguments[0]))
+        return command_misused("show: '%s' is no artefact with reports",
+                               options->arguments[0]);
     session_init(&session, options);
     session.artefact_id = options->argument_count > 1 ? options->arguments[1] : NULL;
     if (read_shown(&session, options, &report) != CH_OK)
         return COMMAND_FAILED;
-    if (options->argument_count > 1 && cursor_left(&session.artefact) == 0)
-        return command_misused("show: '%s' is no artefact with reports",
-                               options->arguments[0]);
     if (session.held_image_count != 0 && report_integer(report, "revision", 0) == 0)
         session_symbolize(&session, report);
     await_names(&session, strcmp(format, "json") == 0, &report);

@@ -2,6 +2,7 @@
 #include "cli/session/artefact.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,12 @@ bool is_artefact(int fd)
     struct source_bundle_reader reader;
     ssize_t size = pread(fd, head, sizeof(head), 0);
     return size > 0 && source_bundle_read(&reader, head, (size_t)size) == CH_OK;
+}
+
+bool is_artefact_at(const char *path)
+{
+    int CH_CLEANUP(file_close) fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return fd >= 0 && is_artefact(fd);
 }
 
 // is_artefact_report returns true for a report whose id begins with wanted.

@@ -18,6 +18,7 @@
 
 // is_artefact returns true if the regular file fd begins as an artefact does.
 bool is_artefact(int fd);
+bool is_artefact_at(const char *path);
 
 // artefact_read reads the report that session->artefact_id begins, or the newest one,
 // from the artefact fd, whose name is for messages. The session keeps the artefact, and

@@ -254,7 +254,7 @@ cc -g -O0 x.c -o x
         self.assertIn(min(ids), shown.stdout)
         self.assertEqual(shown.stderr, "")
         self.assertIn("there is no report beef in", self.show(path, "beef", status=1).stderr)
-        self.show(os.path.join(self.scene.folder, "t.sh"), "beef", status=1)
+        self.show(os.path.join(self.scene.folder, "t.sh"), "beef", status=2)
 
     def test_a_program_larger_than_a_line_of_the_index_allows_is_whole(self):
         large = "head -c 34000000 /dev/zero > z; objcopy --add-section .z=z x\n"
