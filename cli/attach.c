@@ -373,7 +373,7 @@ static int print_snapshot(const struct options *options, const struct session *s
 
 static int run_attach(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct text CH_CLEANUP(text_deinit) raw = { 0 };
     struct text CH_CLEANUP(text_deinit) held = { 0 };
     pid_t pid;

@@ -171,7 +171,7 @@ static int print_collected_rows(const struct options *options,
 static int print_collected_list(const struct options *options, const struct text *path,
                                 const struct listing *listing)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct text CH_CLEANUP(text_deinit) base = { 0 };
     struct text CH_CLEANUP(text_deinit) body = { 0 };
     session_init(&session, options);

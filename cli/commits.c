@@ -117,7 +117,7 @@ static bool add_owners(const char *repository, const char *revision, json_t *bod
 
 static int send_commits(const struct options *options, const json_t *body)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct text CH_CLEANUP(text_deinit) base = { 0 };
     struct text CH_CLEANUP(text_deinit) answer = { 0 };
     session_init(&session, options);

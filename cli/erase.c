@@ -38,7 +38,7 @@ static enum ch_status erase_some(const struct session *session, const char *base
 
 static int run_erase(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct text CH_CLEANUP(text_deinit) base = { 0 };
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     size_t given = 0;

@@ -90,7 +90,7 @@ static const struct {
 
 static int run_export(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     json_auto_t *report = NULL;
     const char *format = options_value(options, "format");
     session_init(&session, options);

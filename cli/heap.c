@@ -201,7 +201,7 @@ static int read_samples(struct session *session, const char *argument, json_t **
 
 static int run_heap(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     json_auto_t *report = NULL;
     const char *format = options_value(options, "format");
     if (format == NULL)

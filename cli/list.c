@@ -289,7 +289,7 @@ static void count_listed(json_t *rows)
 
 static int run_list(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct spool_listing CH_CLEANUP(spool_listing_deinit) listing = { 0 };
     json_auto_t *rows = json_array();
     bool complete = true;

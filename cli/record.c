@@ -202,7 +202,7 @@ static enum ch_status record_thread(struct capture *capture, const char *folder)
 
 static int run_record(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct capture capture = { 0 };
     const char *text = options->arguments[0];
     pid_t pid;

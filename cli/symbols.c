@@ -733,7 +733,7 @@ static int send_all(struct symbols_upload *upload, const struct target *target,
 
 static int run_symbols_upload(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct symbols_upload upload = { .path = "",
                                      .sources = options_given(options, "sources") };
     struct text CH_CLEANUP(text_deinit) release = { 0 };

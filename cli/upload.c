@@ -261,7 +261,7 @@ static int upload_watch(struct delivery *delivery)
 
 static int run_upload(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct delivery CH_CLEANUP(delivery_deinit) delivery = { 0 };
     struct said said = { .line = "" };
     progress_init(&said.progress);

@@ -316,7 +316,7 @@ static size_t new_crashes(const struct ci_crashes *all)
 
 static int run_ci(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct ci_artefact CH_CLEANUP(ci_artefact_deinit) artefact = { 0 };
     char spool[PATH_MAX];
     const char *folder = options_value(options, "output");

@@ -115,7 +115,7 @@ static int judge_release(const char *release, const json_t *rows,
 
 static int run_gate(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct text CH_CLEANUP(text_deinit) base = { 0 };
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     struct text CH_CLEANUP(text_deinit) body = { 0 };

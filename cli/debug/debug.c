@@ -758,7 +758,7 @@ static int run_debug(const struct options *options)
     const char *core = options_value(options, "core");
     bool vscode = options_given(options, "vscode");
     char name[64];
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct text CH_CLEANUP(text_deinit) collector = { 0 };
     const char *first = options->argument_count != 0 ? options->arguments[0] : NULL;
     // What begins with a dash is the debugger's.

@@ -179,7 +179,7 @@ static bool print_doctor_end(struct doctor_print *print, size_t troubles)
 
 static int run_doctor(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct render_style style = render_style_for(stdout, PRESET_AUTO);
     struct doctor doctor = { .session = &session,
                              .program = options->arguments[0],

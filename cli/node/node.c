@@ -203,7 +203,7 @@ static void print_ledger_entry(FILE *to, const json_t *entry)
 
 static int run_deaths(const struct options *options)
 {
-    struct session CH_CLEANUP(session_deinit) session;
+    struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     session_init_quietly(&session, options);
     if (session.settings.spool == NULL)
         session.settings.spool = NODE_SPOOL;
