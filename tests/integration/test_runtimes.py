@@ -314,7 +314,7 @@ class Runtimes(unittest.TestCase):
         reports = [report for report in scene.reports()
                    if report["crash"]["name"] not in row.others]
         self.assertEqual(len(reports), 1,
-                         [(report["title"], report["process"]) for report in reports])
+                         [(report["crash"], report["process"]) for report in reports])
         crash = reports[0]["crash"]
         self.assertEqual(crash["name"], row.signal)
         first = frames_of(crashed_thread(reports[0]))[0]
