@@ -192,8 +192,10 @@ class Debug(unittest.TestCase):
         with open(os.path.join(self.scene.folder, ".vscode", "launch.json"),
                   encoding="utf-8") as file:
             _, lldb = json.load(file)["configurations"]
-        for name in ("lldb-dap-19", "lldb-vscode-14"):
-            if shutil.which(name):
+        for name, lldb_of_it in (("lldb-dap-19", "lldb-19"), ("lldb-vscode-14", "lldb-14")):
+            # Debian 12's lldb 14 does not find its own Python.
+            if shutil.which(name) and "42" in self.spoken(lldb_of_it, "-b", "-o",
+                                                          "script print(40+2)"):
                 yield name, {key: lldb[key] for key in ("program", "coreFile", "postRunCommands")}
         version = self.spoken("gdb", "--version") if shutil.which("gdb") else ""
         # gdb opens cores by this protocol from version 17 on.
