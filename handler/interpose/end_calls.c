@@ -75,8 +75,8 @@ static void *await_crash(enum end_call call, uint64_t *out_left)
     return begin_call(call, out_left);
 }
 
-// is_back takes back what begin_call did, as this program continues.
-static int is_back(int result, uint64_t left)
+// resume_after takes back what begin_call did, as this program continues.
+static int resume_after(int result, uint64_t left)
 {
     const int error = errno;
     actions_keep(left);
@@ -90,7 +90,7 @@ static int execute_path(enum end_call call, const char *path, char *const argv[]
 {
     uint64_t left = 0;
     exec_path_fn *next = (exec_path_fn *)await_crash(call, &left);
-    return next != NULL ? is_back(next(path, argv), left) : -1;
+    return next != NULL ? resume_after(next(path, argv), left) : -1;
 }
 
 static int execute_in(enum end_call call, const char *path, char *const argv[],
@@ -98,7 +98,7 @@ static int execute_in(enum end_call call, const char *path, char *const argv[],
 {
     uint64_t left = 0;
     exec_environment_fn *next = (exec_environment_fn *)await_crash(call, &left);
-    return next != NULL ? is_back(next(path, argv, envp), left) : -1;
+    return next != NULL ? resume_after(next(path, argv, envp), left) : -1;
 }
 
 CRASHHOOK_API int execve(const char *path, char *const argv[], char *const envp[])
@@ -125,7 +125,7 @@ CRASHHOOK_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
     uint64_t left = 0;
     exec_descriptor_fn *next = (exec_descriptor_fn *)await_crash(FEXECVE, &left);
-    return next != NULL ? is_back(next(fd, argv, envp), left) : -1;
+    return next != NULL ? resume_after(next(fd, argv, envp), left) : -1;
 }
 
 // execveat is not declared by every libc.
@@ -137,7 +137,8 @@ CRASHHOOK_API int execveat(int folder, const char *path, char *const argv[],
 {
     uint64_t left = 0;
     exec_at_fn *next = (exec_at_fn *)await_crash(EXECVEAT, &left);
-    return next != NULL ? is_back(next(folder, path, argv, envp, flags), left) : -1;
+    return next != NULL ? resume_after(next(folder, path, argv, envp, flags), left)
+                        : -1;
 }
 
 // execute_list gathers the arguments from first to the NULL that ends them. EXECVE: the
@@ -211,7 +212,7 @@ CRASHHOOK_API int posix_spawn(pid_t *restrict pid, const char *restrict path,
         return ENOSYS;
     if (left == 0)
         return next(pid, path, files, attributes, argv, envp);
-    return is_back(next(pid, path, files, attributes, argv, envp), left);
+    return resume_after(next(pid, path, files, attributes, argv, envp), left);
 }
 
 CRASHHOOK_API int posix_spawnp(pid_t *restrict pid, const char *restrict file,
@@ -225,7 +226,7 @@ CRASHHOOK_API int posix_spawnp(pid_t *restrict pid, const char *restrict file,
         return ENOSYS;
     if (left == 0)
         return next(pid, file, files, attributes, argv, envp);
-    return is_back(next(pid, file, files, attributes, argv, envp), left);
+    return resume_after(next(pid, file, files, attributes, argv, envp), left);
 }
 
 // call_popen is popen, a name that is banned here.
@@ -238,6 +239,6 @@ CRASHHOOK_API FILE *call_popen(const char *command, const char *mode)
     if (next == NULL || left == 0)
         return next != NULL ? next(command, mode) : NULL;
     FILE *stream = next(command, mode);
-    (void)is_back(0, left);
+    (void)resume_after(0, left);
     return stream;
 }
