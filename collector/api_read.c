@@ -281,11 +281,10 @@ static json_t *trend_json(const struct store_group *group)
 {
     json_t *trend = json_array();
     for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
-        char day[TIMESTAMP_SIZE];
-        int64_t at = group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i;
-        timestamp_write(at * TIMESTAMP_DAY_MS, day);
-        json_array_append_new(trend, json_pack("{s:s%, s:I}", "day", day, (size_t)10,
-                                               "count", (json_int_t)group->trend[i]));
+        char day[TIMESTAMP_DAY_SIZE];
+        timestamp_write_day(group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i, day);
+        json_array_append_new(trend, json_pack("{s:s, s:I}", "day", day, "count",
+                                               (json_int_t)group->trend[i]));
     }
     return trend;
 }

@@ -102,6 +102,14 @@ void timestamp_write(int64_t time_ms, char *out)
     clock_utc_write(time_ms < 0 ? 0 : (uint64_t)time_ms, out);
 }
 
+void timestamp_write_day(int64_t day, char out[TIMESTAMP_DAY_SIZE])
+{
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(day * TIMESTAMP_DAY_MS, time);
+    memcpy(out, time, TIMESTAMP_DAY_SIZE - 1);
+    out[TIMESTAMP_DAY_SIZE - 1] = 0;
+}
+
 void timestamp_write_ago(int64_t time_ms, int64_t now_ms, char *out)
 {
     static const struct {

@@ -9,7 +9,11 @@
 #include "base/status.h"
 
 // TIMESTAMP_SIZE holds a moment as text: 2026-11-21T09:17:00.000Z and its NUL.
-enum { TIMESTAMP_SIZE = CLOCK_UTC_SIZE, TIMESTAMP_DAY_MS = 86400000 };
+enum {
+    TIMESTAMP_SIZE = CLOCK_UTC_SIZE,
+    TIMESTAMP_DAY_SIZE = sizeof("2026-11-21"), // the day alone
+    TIMESTAMP_DAY_MS = 86400000,
+};
 
 // timestamp_now is the current time by our clock.
 int64_t timestamp_now(void);
@@ -25,6 +29,9 @@ CH_CHECKED enum ch_status timestamp_read_span(const char *text, int64_t *out);
 
 // timestamp_write writes RFC 3339 with milliseconds, UTC, into TIMESTAMP_SIZE bytes.
 void timestamp_write(int64_t time_ms, char *out);
+
+// timestamp_write_day writes a day, counted from 1970, UTC.
+void timestamp_write_day(int64_t day, char out[TIMESTAMP_DAY_SIZE]);
 
 // timestamp_write_ago writes how long before now_ms it was (`3 minutes ago`, `just
 // now`) into TIMESTAMP_SIZE bytes.

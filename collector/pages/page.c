@@ -169,12 +169,10 @@ static int small_height(int64_t count, int64_t most)
 static void write_bar(struct text *out, const struct store_group *group, size_t i,
                       int64_t most)
 {
-    char day[TIMESTAMP_SIZE];
+    char day[TIMESTAMP_DAY_SIZE];
     int64_t count = group->trend[i];
     int tall = bar_height(count, most, LARGE_HEIGHT);
-    timestamp_write(
-        (group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i) * TIMESTAMP_DAY_MS, day);
-    day[sizeof("2026-11-27") - 1] = 0;
+    timestamp_write_day(group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i, day);
     html_write(out,
                "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\""
                " rx=\"1\"><title>%s: %lld</title></rect>",

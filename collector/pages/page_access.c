@@ -16,7 +16,7 @@
 #include "collector/server/form.h"
 #include "collector/server/time_zone.h"
 
-enum { ID_SHOWN = 16, DAY_SIZE = sizeof("2030-12-01") };
+enum { ID_SHOWN = 16 };
 
 struct access_list {
     struct text *out;
@@ -106,12 +106,10 @@ static void write_made_token(void *context, const struct store_token *token)
     struct text *out = list->out;
     char id[MADE_TOKEN_ID_SIZE];
     char scopes[64];
-    char time[TIMESTAMP_SIZE];
-    char day[DAY_SIZE];
+    char day[TIMESTAMP_DAY_SIZE];
     entry_copy(id, sizeof(id), token->sum);
     access_write_scopes(token->scopes, scopes, sizeof(scopes));
-    timestamp_write(token->expires_ms, time);
-    entry_copy(day, sizeof(day), time);
+    timestamp_write_day(token->expires_ms / TIMESTAMP_DAY_MS, day);
     if (list->count++ == 0)
         html_write(out, "<ol class=\"entries\">\n");
     html_write(out, "<li><b>%s</b><span>%s</span>", token->name, scopes);

@@ -16,13 +16,7 @@
 #include "collector/requests/filter.h"
 #include "collector/requests/group_copy.h"
 
-enum {
-    REPORTS_ON_A_PAGE = 50,
-    CHIP_BYTES = 40,
-    PATH_BYTES = 60,
-    MARKS_SHOWN = 6,
-    DAY_BYTES = 10
-};
+enum { REPORTS_ON_A_PAGE = 50, CHIP_BYTES = 40, PATH_BYTES = 60, MARKS_SHOWN = 6 };
 
 struct group_page {
     struct http_request *request;
@@ -191,16 +185,13 @@ static void write_newest(struct group_page *page, const struct store_group *grou
 // write_axis writes what the bars of the trend stand for.
 static void write_axis(struct text *out, const struct store_group *group)
 {
-    char first[TIMESTAMP_SIZE];
-    char last[TIMESTAMP_SIZE];
+    char first[TIMESTAMP_DAY_SIZE];
+    char last[TIMESTAMP_DAY_SIZE];
     int64_t most = 0;
     for (size_t i = 0; i < STORE_TREND_DAYS; i++)
         most = group->trend[i] > most ? group->trend[i] : most;
-    timestamp_write((group->trend_day - STORE_TREND_DAYS + 1) * TIMESTAMP_DAY_MS,
-                    first);
-    timestamp_write(group->trend_day * TIMESTAMP_DAY_MS, last);
-    first[DAY_BYTES] = 0;
-    last[DAY_BYTES] = 0;
+    timestamp_write_day(group->trend_day - STORE_TREND_DAYS + 1, first);
+    timestamp_write_day(group->trend_day, last);
     html_write(out, "<p class=\"axis\"><span>%s</span><span>at most ", first);
     page_write_number(out, most);
     html_write(out, " a day</span><span>%s</span></p>", last);

@@ -26,8 +26,7 @@ enum {
     RELEASES_IN_CHART = 8,
     CHART_HEIGHT = 200,
     BAR = 9, // width of a day
-    GAP = 3,
-    DAY_CHARACTERS = 10 // of a timestamp
+    GAP = 3
 };
 
 static void write_release_bar(struct text *out, const struct release *release,
@@ -133,8 +132,8 @@ static void write_series(struct text *out, const struct release_chart *chart,
 static void write_days(struct text *out, const struct release_chart *chart)
 {
     int64_t below[STORE_TREND_DAYS] = { 0 };
-    char first[TIMESTAMP_SIZE];
-    char last[TIMESTAMP_SIZE];
+    char first[TIMESTAMP_DAY_SIZE];
+    char last[TIMESTAMP_DAY_SIZE];
     int64_t most = 0;
     for (size_t i = 0; i < STORE_TREND_DAYS; i++) {
         int64_t sum = 0;
@@ -144,10 +143,8 @@ static void write_days(struct text *out, const struct release_chart *chart)
     }
     if (most == 0)
         return;
-    timestamp_write(chart->first_day * TIMESTAMP_DAY_MS, first);
-    timestamp_write((chart->first_day + STORE_TREND_DAYS - 1) * TIMESTAMP_DAY_MS, last);
-    first[DAY_CHARACTERS] = 0;
-    last[DAY_CHARACTERS] = 0;
+    timestamp_write_day(chart->first_day, first);
+    timestamp_write_day(chart->first_day + STORE_TREND_DAYS - 1, last);
     html_write(out,
                "<svg class=\"trend large\" viewBox=\"0 0 %d %d\""
                " preserveAspectRatio=none role=img aria-label=\"Crashes of %d days by"

@@ -7,8 +7,6 @@
 
 #include "collector/database/timestamp.h"
 
-enum { DAY_BYTES = 10 };
-
 static const struct count_key keys[] = {
     { "program", "program", FACET_EXECUTABLE },
     { "release", "release", FACET_RELEASE },
@@ -118,10 +116,10 @@ enum ch_status counts_run(struct store *store, const struct counts_request *coun
 
 void counts_write_value(enum store_facet facet, const char *value, struct text *out)
 {
-    char day[TIMESTAMP_SIZE];
+    char day[TIMESTAMP_DAY_SIZE];
     if (facet == FACET_DAY) {
-        timestamp_write(strtoll(value, NULL, 10) * TIMESTAMP_DAY_MS, day);
-        text_append(out, day, DAY_BYTES);
+        timestamp_write_day(strtoll(value, NULL, 10), day);
+        text_append_string(out, day);
         return;
     }
     for (; *value != 0; value++)
