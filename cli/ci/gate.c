@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wilson.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
@@ -49,31 +50,6 @@ static bool read_limits(const struct options *options, struct gate_limits *out)
             return false;
     }
     return rate != NULL && read_percent(rate, &out->rate_max);
-}
-
-// square_root is Newton's, for values from 0 to 1: a library for it would be loaded at
-// the start of each command.
-static double square_root(double value)
-{
-    double root = 1;
-    for (int i = 0; i < 64 && value > 0; i++)
-        root = (root + value / root) / 2;
-    return value > 0 ? root : 0;
-}
-
-// wilson_interval is the range that the true share is in with 95 % confidence, after
-// hits of count (E. B. Wilson, 1927). It is meaningful for few hits and for none.
-static void wilson_interval(double hits, double count, double *out_low,
-                            double *out_high)
-{
-    const double z = 1.959964;
-    double share = hits / count;
-    double middle = share + z * z / (2 * count);
-    double spread =
-        z * square_root(share * (1 - share) / count + z * z / (4 * count * count));
-    double all = 1 + z * z / count;
-    *out_low = middle > spread && hits > 0 ? (middle - spread) / all : 0;
-    *out_high = middle + spread < all ? (middle + spread) / all : 1;
 }
 
 static int judge_release(const char *release, const json_t *rows,

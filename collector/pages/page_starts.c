@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many sessions of each release ended without a crash, where starts are counted.
-#include <math.h>
 #include <string.h>
 
+#include "base/wilson.h"
 #include "collector/database/timestamp.h"
 #include "collector/entry/release_order.h"
 #include "collector/pages/html.h"
@@ -164,9 +164,9 @@ static void take_start_day(void *context, const struct store_start_row *row)
         days->list[days->count++] = *row;
 }
 
-// share is the part of sessions that crashed, with its 95 % interval (Wilson's). A
-// session counts on the day of its start, and on that of its crash, which may be a
-// later one: where more crashed than began, there is no interval.
+// share is the part of sessions that crashed, with its 95 % interval. A session counts
+// on the day of its start, and on that of its crash, which may be a later one: where
+// more crashed than began, there is no interval.
 struct share {
     double low;
     double part;
@@ -175,21 +175,18 @@ struct share {
 
 static struct share share_of(const struct store_start_row *row)
 {
-    const double z = 1.96;
-    double n = (double)row->starts;
-    double part = (double)row->crashes < n ? (double)row->crashes / n : 1;
-    double middle = part + z * z / (2 * n);
-    double half = z * sqrt(part * (1 - part) / n + z * z / (4 * n * n));
-    double whole = 1 + z * z / n;
+    struct share share = { 1, 1, 1 };
     if (row->crashes > row->starts)
-        return (struct share){ 1, 1, 1 };
-    return (struct share){ (middle - half) / whole, part, (middle + half) / whole };
+        return share;
+    share.part = (double)row->crashes / (double)row->starts;
+    wilson_interval((double)row->crashes, (double)row->starts, &share.low, &share.high);
+    return share;
 }
 
 static void write_start_day(struct text *out, const struct store_start_row *row,
                             int64_t today, double most)
 {
-    char day[TIMESTAMP_SIZE];
+    char day[TIMESTAMP_DAY_SIZE];
     char words[120];
     struct share share = share_of(row);
     double scale = HEIGHT / most;
@@ -197,8 +194,7 @@ static void write_start_day(struct text *out, const struct store_start_row *row,
     int bar = (int)(share.part * scale);
     int low = (int)(share.low * scale);
     int high = (int)(share.high * scale);
-    timestamp_write(row->day * TIMESTAMP_DAY_MS, day);
-    day[sizeof("2026-11-27") - 1] = 0;
+    timestamp_write_day(row->day, day);
     if (row->crashes > row->starts) // of sessions that began before that day
         snprintf(words, sizeof(words), "%s: %lld sessions crashed, %lld began", day,
                  (long long)row->crashes, (long long)row->starts);
@@ -226,8 +222,10 @@ static enum ch_status write_start_days(struct text *out, struct store *store,
     char words[80];
     enum ch_status status =
         store_list_start_days(store, project, release, take_start_day, &days);
-    for (size_t i = 0; i < days.count; i++)
-        most = fmax(most, share_of(&days.list[i]).high);
+    for (size_t i = 0; i < days.count; i++) {
+        double high = share_of(&days.list[i]).high;
+        most = high > most ? high : most;
+    }
     if (days.count == 0)
         return status;
     html_write(out,
