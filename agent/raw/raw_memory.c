@@ -9,7 +9,6 @@
 #include "agent/facts/raw_write.h"
 #include "agent/raw/raw_threads.h"
 #include "base/hex.h"
-#include "base/sorted.h"
 #include "base/text.h"
 #include "formats/debug/maps.h"
 #include "report/secrets/sanitize.h"
@@ -202,36 +201,26 @@ static void write_windows(struct json_writer *w, const struct capture *capture)
     }
 }
 
-// find_stack_memory finds the stack that sp points into. After an overflow sp is in the
-// guard below the stack, or in the gap that the kernel leaves there.
-static const struct target_mapping *find_stack_memory(const struct capture *capture,
-                                                      uint64_t sp)
-{
-    enum { GUARD_MAX = 2 << 20 };
-    const struct target_mapping *mappings = capture->images.mappings;
-    size_t count = capture->images.mapping_count;
-    size_t after = SORTED_UP_TO(mappings, count, start, sp);
-    if (after != 0 && sp < mappings[after - 1].end &&
-        mappings[after - 1].permissions & MAPS_READ)
-        return &mappings[after - 1];
-    return after < count && mappings[after].start - sp <= GUARD_MAX &&
-                   mappings[after].permissions & MAPS_WRITE
-               ? &mappings[after]
-               : NULL;
-}
+// stack_memory is what is written of a thread's stack, from a little below sp.
+struct stack_memory {
+    pid_t tid;
+    uint64_t sp;
+    uint64_t start; // of the stack
+    uint64_t end;   // 0: it is not known
+};
 
-// write_stack_memory writes up to limit bytes of the stack that sp points into, and
-// returns how many. bytes has room for them, and for them in hexadecimal.
+// write_stack_memory writes up to limit bytes of the stack, and returns how many. bytes
+// has room for them, and for them in hexadecimal.
 static size_t write_stack_memory(struct json_writer *w, const struct capture *capture,
-                                 pid_t tid, uint64_t sp, uint8_t *bytes, size_t limit)
+                                 const struct stack_memory *stack, uint8_t *bytes,
+                                 size_t limit)
 {
-    const struct target_mapping *stack = find_stack_memory(capture, sp);
     char *hex = (char *)bytes + limit;
-    if (stack == NULL)
-        return 0;
     uint64_t start = stack->start;
-    if (sp > start && sp - start > TARGET_BELOW_STACK)
-        start = sp - TARGET_BELOW_STACK;
+    if (stack->end == 0 || stack->sp >= stack->end)
+        return 0;
+    if (stack->sp > start && stack->sp - start > TARGET_BELOW_STACK)
+        start = stack->sp - TARGET_BELOW_STACK;
     if (stack->end - start < limit)
         limit = (size_t)(stack->end - start);
     size_t size = memory_read_part(&capture->reader, start, bytes, limit);
@@ -241,38 +230,69 @@ static size_t write_stack_memory(struct json_writer *w, const struct capture *ca
         mask_near_secrets(bytes, size, capture->home);
     hex_encode(bytes, size, hex);
     json_write_object(w);
-    raw_write_count(w, "thread", (uint64_t)tid);
+    raw_write_count(w, "thread", (uint64_t)stack->tid);
     raw_write_address(w, "address", start);
     raw_write_string(w, "bytes", hex);
     json_write_end(w, '}');
     return size;
 }
 
-// write_stack_memories writes the stack of the crashed thread and then those of the
-// others, until STACKS_MAX is reached.
-static void write_stack_memories(struct json_writer *w, const struct capture *capture)
+// stack_memory_at is the mapping that sp points into.
+static struct stack_memory stack_memory_at(const struct capture *capture, pid_t tid,
+                                           uint64_t sp)
+{
+    const struct target_mapping *mapping = images_mapping(&capture->images, sp);
+    struct stack_memory stack = { .tid = tid, .sp = sp };
+    if (mapping != NULL) {
+        stack.start = mapping->start;
+        stack.end = mapping->end;
+    }
+    return stack;
+}
+
+// stack_memory_of_crash also knows the stack that sp has left by an overflow.
+static struct stack_memory stack_memory_of_crash(const struct capture *capture,
+                                                 const struct crash_stack *crashed)
 {
     const struct target_crash *crash = capture->crash;
+    struct stack_memory stack =
+        stack_memory_at(capture, crash->tid, crash->registers.value[capture->arch->sp]);
+    if (crashed->end != 0) {
+        stack.start = crashed->start;
+        stack.end = crashed->end;
+    }
+    return stack;
+}
+
+// write_stack_memories writes the stack of the crashed thread and then those of the
+// others, until STACKS_MAX is reached.
+static void write_stack_memories(struct json_writer *w, const struct capture *capture,
+                                 const struct crash_stack *crashed)
+{
+    const struct target_crash *crash = capture->crash;
+    struct stack_memory stack;
     size_t left = STACKS_MAX;
     uint8_t *bytes = malloc(3 * STACK_CRASHED_MAX + 1);
-    if (bytes != NULL && crash != NULL)
-        left -= write_stack_memory(w, capture, crash->tid,
-                                   crash->registers.value[capture->arch->sp], bytes,
-                                   STACK_CRASHED_MAX);
+    if (bytes != NULL && crash != NULL) {
+        stack = stack_memory_of_crash(capture, crashed);
+        left -= write_stack_memory(w, capture, &stack, bytes, STACK_CRASHED_MAX);
+    }
     for (size_t i = 0; bytes != NULL && i < capture->stop.count && left != 0; i++) {
         const struct stopped_thread *thread = &capture->stop.threads[i];
         if (thread->state != STOP_STOPPED ||
             (crash != NULL && thread->tid == crash->tid) ||
             (crash != NULL && capture->settings->threads == THREADS_CRASHED))
             continue;
-        left -= write_stack_memory(w, capture, thread->tid,
-                                   thread->registers.value[capture->arch->sp], bytes,
+        stack = stack_memory_at(capture, thread->tid,
+                                thread->registers.value[capture->arch->sp]);
+        left -= write_stack_memory(w, capture, &stack, bytes,
                                    left < STACK_OTHER_MAX ? left : STACK_OTHER_MAX);
     }
     free(bytes);
 }
 
-void raw_memory_write(struct json_writer *w, const struct capture *capture)
+void raw_memory_write(struct json_writer *w, const struct capture *capture,
+                      const struct crash_stack *crashed)
 {
     bool windows = capture->crash != NULL && capture->settings->memory == SETTING_YES;
     bool stacks = capture->settings->stacks == SETTING_YES && !capture->narrow;
@@ -283,6 +303,6 @@ void raw_memory_write(struct json_writer *w, const struct capture *capture)
     if (windows)
         write_windows(w, capture);
     if (stacks)
-        write_stack_memories(w, capture);
+        write_stack_memories(w, capture, crashed);
     json_write_end(w, ']');
 }

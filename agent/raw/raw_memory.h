@@ -9,10 +9,13 @@
 #pragma once
 #include "agent/live/capture.h"
 #include "report/json/json_writer.h"
+#include "report/summary/crash_facts.h"
 
 // raw_pointers_write writes the member pointers of the crash: where each register
 // points that has an address. It has none of the memory there.
 void raw_pointers_write(struct json_writer *w, const struct capture *capture);
 
-// raw_memory_write writes the member memory, if any is kept.
-void raw_memory_write(struct json_writer *w, const struct capture *capture);
+// raw_memory_write writes the member memory, if any is kept. crashed is the stack of
+// the crashed thread.
+void raw_memory_write(struct json_writer *w, const struct capture *capture,
+                      const struct crash_stack *crashed);

@@ -808,7 +808,7 @@ static void write_raw_members(struct raw_work *work, struct json_writer *w,
         hold_mappings(capture);
     }
     write_raw_images(w, capture, threads);
-    raw_memory_write(w, capture);
+    raw_memory_write(w, capture, &crash->facts.stack);
     if (capture->crash != NULL)
         write_fingerprint(w, threads);
     flight_report_write(w, capture, threads->image_count);
