@@ -343,14 +343,17 @@ static void write_release_select(const struct releases_page *page, const char *n
     html_write(page->out, "</select></label>");
 }
 
+// index_of_release gives the chosen release: chosen where the URL names none, the count
+// of all where it names one that is not there.
 static size_t index_of_release(const struct releases_page *page, const char *name,
-                               size_t fallback)
+                               size_t chosen)
 {
-    for (size_t i = 0; i < page->releases.count && name != NULL; i++) {
-        if (strcmp(page->releases.list[i].name, name) == 0)
-            return i;
-    }
-    return fallback;
+    size_t i = 0;
+    if (name == NULL)
+        return chosen;
+    while (i < page->releases.count && strcmp(page->releases.list[i].name, name) != 0)
+        i++;
+    return i;
 }
 
 static void write_compared_group(void *context, const struct store_compared *row)
@@ -364,6 +367,26 @@ static void write_compared_group(void *context, const struct store_compared *row
     html_write(out, "</td></tr>\n");
 }
 
+static enum ch_status write_compared(const struct releases_page *page,
+                                     const struct release *before,
+                                     const struct release *after)
+{
+    const struct store_release_groups of = { .project = page->request->who.project,
+                                             .program = before->program,
+                                             .release = before->name };
+    html_write(page->out,
+               "<p class=\"cut\">Reports of the groups that differ most:</p>"
+               "<div class=\"scroll\" tabindex=\"0\"><table class=\"counts\">"
+               "<thead><tr><th>group</th><th>%.*s</th>"
+               "<th>%.*s</th></tr></thead><tbody>\n",
+               PAGE_SHORT, before->name, PAGE_SHORT, after->name);
+    enum ch_status status =
+        store_compare_releases(collector_of(page->request)->store, &of, after->name,
+                               GROUPS_COMPARED, write_compared_group, page->out);
+    html_write(page->out, "</tbody></table></div>");
+    return status;
+}
+
 // write_comparison writes the form in which two releases of the only program are
 // chosen, and the groups of these.
 static enum ch_status write_comparison(struct releases_page *page)
@@ -374,31 +397,20 @@ static enum ch_status write_comparison(struct releases_page *page)
         return CH_OK;
     size_t after = index_of_release(page, page->after, 0);
     size_t before = index_of_release(page, page->before, 1);
-    const struct release *first = &releases->list[before];
     html_write(out,
                "<section class=\"card\" id=\"compared\"><h2>Compare two releases</h2>"
                "<form class=\"filters overview\" action=\"/releases#compared\">"
                "<input type=\"hidden\" name=\"program\" value=\"%.*s\">",
-               PAGE_NAME, first->program);
+               PAGE_NAME, releases->list[0].program);
     write_release_select(page, "before", "From", before);
     write_release_select(page, "after", "To", after);
     html_write(out, "<button>Compare</button></form>");
     enum ch_status status = CH_OK;
-    if (page->before != NULL && page->after != NULL) {
-        const struct store_release_groups of = { .project = page->request->who.project,
-                                                 .program = first->program,
-                                                 .release = first->name };
+    if (before == releases->count || after == releases->count)
         html_write(out,
-                   "<p class=\"cut\">Reports of the groups that differ most:</p>"
-                   "<div class=\"scroll\" tabindex=\"0\"><table class=\"counts\">"
-                   "<thead><tr><th>group</th><th>%.*s</th>"
-                   "<th>%.*s</th></tr></thead><tbody>\n",
-                   PAGE_SHORT, first->name, PAGE_SHORT, releases->list[after].name);
-        status = store_compare_releases(collector_of(page->request)->store, &of,
-                                        releases->list[after].name, GROUPS_COMPARED,
-                                        write_compared_group, out);
-        html_write(out, "</tbody></table></div>");
-    }
+                   "<p class=\"cut\">The program has no release of that name.</p>");
+    else if (page->before != NULL && page->after != NULL)
+        status = write_compared(page, &releases->list[before], &releases->list[after]);
     html_write(out, "</section>\n");
     return status;
 }

@@ -209,6 +209,10 @@ class Pages(Planted):
                   for id, group in self.plan["groups"].items() if group["program"] == "ledgerd"
                   and {"1.9", "1.10"} & set(group["releases"])]
         self.assertEqual(shown, sorted(wanted, key=lambda row: (-abs(row[2] - row[1]), row[0])))
+        self.browser.go(self.collector.url + "/releases?program=ledgerd&before=0.0&after=1.10")
+        self.assertIn("no release of that name", self.text())
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelectorAll('#compared tbody tr').length"), 0)
 
     def test_the_host_with_bad_memory_is_named_and_not_one_with_a_frequent_bug(self):
         card = self.text().split("Machines that crash alone")[1].split("Seen last")[0]
