@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions by which a program sets signal actions, interposed before libc's (see
-// actions.h), and the exits and the longjmp by which its handlers end. In
+// actions.h), and the raise, exits and longjmp by which its handlers end. In
 // libcrashhook.a they are weak: definitions by the program or a sanitizer win, and
 // libc's do where it links them.
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
 #include "handler/interpose/actions.h"
+#include "handler/machine/machine.h"
 #include "handler/prepare/liveness_record.h"
 #include "handler/prepare/next_call.h"
 #include "handler/prepare/threads.h"
 
 typedef void handler_fn(int);
+typedef int raise_fn(int);
 
 // The signals that interrupt system calls, by siginterrupt.
 static uint64_t interrupting;
@@ -184,6 +188,59 @@ INTERPOSED int siginterrupt(int number, int interrupts)
         action.sa_flags |= SA_RESTART;
     }
     return actions_exchange(number, &action, NULL);
+}
+
+// raise_here is raise in a static program, which does not link libc's. It is a jump.
+static int raise_here(int number)
+{
+    if (number != 0 && !is_signal(number))
+        return -1;
+    return pthread_kill(pthread_self(), number);
+}
+
+// before_raise reports what is to be reported before the call, and gives the function
+// that is to be called.
+static raise_fn *before_raise(int number)
+{
+    static raise_fn *next;
+    crash_report_signal(number, SI_TKILL, 0);
+    if (next == NULL)
+        next = (raise_fn *)next_symbol("raise");
+    return next != NULL ? next : raise_here;
+}
+
+// raise_abort raises SIGABRT, and forgets that where it has been blocked: it must not
+// be remembered when libc's abort comes.
+__attribute__((noinline)) static int raise_abort(raise_fn *next)
+{
+    __atomic_store_n(&crash_state.raises_abort,
+                     machine_thread_word(crash_state.reads_thread_word),
+                     __ATOMIC_RELAXED);
+    int result = next(SIGABRT);
+    __atomic_store_n(&crash_state.raises_abort, 0, __ATOMIC_RELAXED);
+    return result;
+}
+
+// is_libc_abort returns true if a return address is in abort, which calls our raise in
+// a static program alone.
+static bool is_libc_abort(const void *address)
+{
+    enum { ABORT_BYTES = 1024 }; // twice that of glibc 2.36 and 2.41
+    return (uintptr_t)address - (uintptr_t)abort < ABORT_BYTES;
+}
+
+// raise is not abort: the program continues where its handler returns. For all but
+// SIGABRT it ends in a jump to libc's, so that it is on no stack that is unwound.
+INTERPOSED int raise(int number)
+{
+    struct crash_action action = { 0 };
+    const void *caller = __builtin_return_address(0);
+    raise_fn *next = before_raise(number);
+    if (number == SIGABRT && !is_libc_abort(caller))
+        crash_action_read(SIGABRT, &action);
+    if (action.handler == (uintptr_t)SIG_DFL || actions_are_shared())
+        return next(number);
+    return raise_abort(next);
 }
 
 // end_now is in one piece for both, so that each is a jump.

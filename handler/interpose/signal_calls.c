@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls by which a handler of the program may end it with a signal that is not
-// ours, such as SIGTERM: interposed before libc's by the shared library, they report
-// the handler's fault first. Each ends in a jump to libc's own function, so that it is
-// on no stack that is unwound.
+// abort, and the calls but raise by which a handler of the program may end it with a
+// signal that is not ours, such as SIGTERM: interposed before libc's by the shared
+// library, they report the handler's fault first. Each ends in a jump to libc's own
+// function, so that it is on no stack that is unwound.
 #include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -15,13 +15,12 @@
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/next_call.h"
 
-typedef int raise_fn(int);
 typedef int kill_fn(pid_t, int);
 typedef int tgkill_fn(pid_t, pid_t, int);
 typedef int pthread_kill_fn(pthread_t, int);
 typedef int sigqueue_fn(pid_t, int, const union sigval);
 
-enum signal_call { RAISE, KILL, TGKILL, PTHREAD_KILL, SIGQUEUE };
+enum signal_call { KILL, TGKILL, PTHREAD_KILL, SIGQUEUE };
 
 enum { THIS_PROCESS = 0 };
 
@@ -29,8 +28,7 @@ enum { THIS_PROCESS = 0 };
 // function, which it looks up the first time.
 static void *before_signal(enum signal_call call, int number, int code, pid_t process)
 {
-    static const char names[][13] = { "raise", "kill", "tgkill", "pthread_kill",
-                                      "sigqueue" };
+    static const char names[][13] = { "kill", "tgkill", "pthread_kill", "sigqueue" };
     static void *found[sizeof(names) / sizeof(names[0])];
     crash_report_signal(number, code, process);
     if (found[call] == NULL)
@@ -63,31 +61,6 @@ void abort_at_once(void) __asm__("abort");
 CRASHHOOK_API void abort_at_once(void)
 {
     ((void (*)(void))unblock_abort())();
-}
-
-// raise_abort raises SIGABRT, and forgets that where it has been blocked: it must not
-// be remembered when libc's abort comes.
-__attribute__((noinline)) static int raise_abort(raise_fn *next)
-{
-    __atomic_store_n(&crash_state.raises_abort,
-                     machine_thread_word(crash_state.reads_thread_word),
-                     __ATOMIC_RELAXED);
-    int result = next(SIGABRT);
-    __atomic_store_n(&crash_state.raises_abort, 0, __ATOMIC_RELAXED);
-    return result;
-}
-
-// raise is not what libc's abort calls: a program that raises SIGABRT itself continues
-// where its handler returns.
-CRASHHOOK_API int raise(int number)
-{
-    struct crash_action action = { 0 };
-    raise_fn *next = (raise_fn *)before_signal(RAISE, number, SI_TKILL, THIS_PROCESS);
-    if (number == SIGABRT)
-        crash_action_read(SIGABRT, &action);
-    if (action.handler == (uintptr_t)SIG_DFL || actions_are_shared())
-        return next(number);
-    return raise_abort(next);
 }
 
 // kill with a pid of 0 is for the process group that the caller is in.
