@@ -103,13 +103,14 @@ static const struct link_map *first_image(void)
 {
     const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
     const size_t count = headers != NULL ? getauxval(AT_PHNUM) : 0;
+    const ElfW(Phdr) *own = NULL; // a static-pie program, which has no loader, has none
     const ElfW(Dyn) *dynamic = NULL;
-    uintptr_t bias = 0;
     for (size_t i = 0; i < count; i++) {
         if (headers[i].p_type == PT_PHDR)
-            bias = (uintptr_t)headers - headers[i].p_vaddr;
-        if (headers[i].p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)(bias + headers[i].p_vaddr);
+            own = &headers[i];
+        if (headers[i].p_type == PT_DYNAMIC && own != NULL)
+            dynamic = (const ElfW(Dyn) *)((uintptr_t)headers - own->p_vaddr +
+                                          headers[i].p_vaddr);
     }
     while (dynamic != NULL && dynamic->d_tag != DT_NULL && dynamic->d_tag != DT_DEBUG)
         dynamic++;

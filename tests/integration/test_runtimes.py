@@ -372,7 +372,7 @@ class Runtimes(unittest.TestCase):
     def test_whoever_asks_for_an_action_is_answered_as_without_us(self):
         with Scene() as scene:
             programs = [harness.program("answers_static")]
-            for flag in ("-static",):
+            for flag in ("-static", "-static-pie"):
                 programs.append(os.path.join(scene.folder, "answers" + flag))
                 subprocess.run(["gcc", flag, "-fuse-ld=bfd", "-D_GNU_SOURCE", "-O1", "-w", "-pthread",
                                 os.path.join(PROGRAMS, "handlers", "answers.c"), "-o", programs[-1],
@@ -398,7 +398,7 @@ class Runtimes(unittest.TestCase):
                 file.write("#include <signal.h>\n#include <stdlib.h>\n"
                            "static void handle(int n) { (void)n; }\n"
                            "int main(void) { signal(SIGABRT, handle); raise(SIGABRT); abort(); }\n")
-            for flag in ("-pie", "-no-pie", "-static"):
+            for flag in ("-pie", "-no-pie", "-static", "-static-pie"):
                 with self.subTest(flag):
                     shutil.rmtree(scene.spool, ignore_errors=True)
                     path = os.path.join(scene.folder, "returns" + flag)
