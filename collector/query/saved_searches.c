@@ -4,58 +4,31 @@
 #include "collector/database/timestamp.h"
 #include "collector/store/store_internal.h"
 
-// saving is a change of one search; done_ms is 0 if nothing changed.
-struct saving {
-    const struct saved_search *search;
-    int64_t done_ms;
-};
-
-static enum ch_status save_search(struct sql *sql, void *context)
+enum ch_status saved_search_save(struct store *store, const struct saved_search *search,
+                                 char error[STORE_ERROR_SIZE])
 {
-    struct saving *saving = context;
-    const struct saved_search *search = saving->search;
+    int64_t done_ms = 0;
     const struct sql_value values[] = {
         sql_text(search->project),      sql_text(search->name),
         sql_text(search->query),        sql_text(search->sort),
         sql_text(search->who),          sql_number(timestamp_now()),
         sql_number(SAVED_SEARCHES_MOST)
     };
-    saving->done_ms = 0;
-    sql_queue(sql, STORE_SEARCH_SAVE, values, 7, sql_take_number, &saving->done_ms);
-    return sql_flush(sql);
-}
-
-enum ch_status saved_search_save(struct store *store, const struct saved_search *search,
-                                 char error[STORE_ERROR_SIZE])
-{
-    struct saving saving = { .search = search };
-    struct store_job job = { .what = "save a search",
-                             .work = save_search,
-                             .context = &saving };
-    enum ch_status status = store_transact(store, &job, error);
-    return status == CH_OK && saving.done_ms == 0 ? CH_ERR_LIMIT : status;
-}
-
-static enum ch_status forget_search(struct sql *sql, void *context)
-{
-    struct saving *saving = context;
-    const struct sql_value values[] = { sql_text(saving->search->project),
-                                        sql_text(saving->search->name) };
-    saving->done_ms = 0;
-    sql_queue(sql, STORE_SEARCH_FORGET, values, 2, sql_take_number, &saving->done_ms);
-    return sql_flush(sql);
+    const struct store_step step = { STORE_SEARCH_SAVE, values, 7, &done_ms };
+    enum ch_status status = store_change(store, "save a search", &step, 1, error);
+    return status == CH_OK && done_ms == 0 ? CH_ERR_LIMIT : status;
 }
 
 enum ch_status saved_search_forget(struct store *store,
                                    const struct saved_search *search,
                                    char error[STORE_ERROR_SIZE])
 {
-    struct saving saving = { .search = search };
-    struct store_job job = { .what = "remove a search",
-                             .work = forget_search,
-                             .context = &saving };
-    enum ch_status status = store_transact(store, &job, error);
-    return status == CH_OK && saving.done_ms == 0 ? CH_ERR_NOT_FOUND : status;
+    int64_t done_ms = 0;
+    const struct sql_value values[] = { sql_text(search->project),
+                                        sql_text(search->name) };
+    const struct store_step step = { STORE_SEARCH_FORGET, values, 2, &done_ms };
+    enum ch_status status = store_change(store, "remove a search", &step, 1, error);
+    return status == CH_OK && done_ms == 0 ? CH_ERR_NOT_FOUND : status;
 }
 
 struct search_listing {

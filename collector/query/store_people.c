@@ -7,26 +7,17 @@
 #include "collector/database/timestamp.h"
 #include "collector/query/store_query.h"
 
-static enum ch_status add_login(struct sql *sql, void *context)
-{
-    const struct store_login *login = context;
-    int64_t over_ms = login->created_ms - (int64_t)STORE_LOGIN_DAYS * TIMESTAMP_DAY_MS;
-    struct sql_value over = sql_number(over_ms);
-    struct sql_value values[] = { sql_text(login->id), sql_text(login->token),
-                                  sql_text(login->name), sql_text(login->address),
-                                  sql_number(login->created_ms) };
-    sql_queue(sql, STORE_LOGIN_OVER, &over, 1, NULL, NULL);
-    sql_queue(sql, STORE_LOGIN_ADD, values, 5, NULL, NULL);
-    return sql_flush(sql);
-}
-
 enum ch_status store_login_add(struct store *store, const struct store_login *login,
                                char error[STORE_ERROR_SIZE])
 {
-    struct store_job job = { .what = "keep a session",
-                             .work = add_login,
-                             .context = (void *)(uintptr_t)login };
-    return store_transact(store, &job, error);
+    int64_t over_ms = login->created_ms - (int64_t)STORE_LOGIN_DAYS * TIMESTAMP_DAY_MS;
+    const struct sql_value over = sql_number(over_ms);
+    const struct sql_value values[] = { sql_text(login->id), sql_text(login->token),
+                                        sql_text(login->name), sql_text(login->address),
+                                        sql_number(login->created_ms) };
+    const struct store_step steps[] = { { STORE_LOGIN_OVER, &over, 1, NULL },
+                                        { STORE_LOGIN_ADD, values, 5, NULL } };
+    return store_change(store, "keep a session", steps, 2, error);
 }
 
 struct login_listing {
@@ -69,58 +60,32 @@ enum ch_status store_list_logins(struct store *store, store_login_fn *visit,
     return store_ask(store, STORE_LOGINS_LIST, &limit, 1, list_login, &listing);
 }
 
-static enum ch_status end_login(struct sql *sql, void *context)
-{
-    struct sql_value value = sql_text(context);
-    sql_queue(sql, STORE_LOGIN_END, &value, 1, NULL, NULL);
-    return sql_flush(sql);
-}
-
 enum ch_status store_login_end(struct store *store, const char *id,
                                char error[STORE_ERROR_SIZE])
 {
-    struct store_job job = { .what = "end a session",
-                             .work = end_login,
-                             .context = (void *)(uintptr_t)id };
-    return store_transact(store, &job, error);
-}
-
-static enum ch_status see_login(struct sql *sql, void *context)
-{
-    const struct store_login *login = context;
-    struct sql_value values[] = { sql_text(login->id), sql_number(login->seen_ms) };
-    sql_queue(sql, STORE_LOGIN_SEEN, values, 2, NULL, NULL);
-    return sql_flush(sql);
+    const struct sql_value value = sql_text(id);
+    const struct store_step step = { STORE_LOGIN_END, &value, 1, NULL };
+    return store_change(store, "end a session", &step, 1, error);
 }
 
 enum ch_status store_login_seen(struct store *store, const char *id, int64_t now_ms,
                                 char error[STORE_ERROR_SIZE])
 {
-    struct store_login login = { .id = id, .seen_ms = now_ms };
-    struct store_job job = { .what = "note a session",
-                             .work = see_login,
-                             .context = &login };
-    return store_transact(store, &job, error);
-}
-
-static enum ch_status add_audit_entry(struct sql *sql, void *context)
-{
-    const struct store_audit_entry *entry = context;
-    struct sql_value values[] = { sql_number(timestamp_now()), sql_text(entry->who),
-                                  sql_text(entry->project), sql_text(entry->what),
-                                  sql_text(entry->detail) };
-    sql_queue(sql, STORE_AUDIT_ADD, values, 5, NULL, NULL);
-    return sql_flush(sql);
+    const struct sql_value values[] = { sql_text(id), sql_number(now_ms) };
+    const struct store_step step = { STORE_LOGIN_SEEN, values, 2, NULL };
+    return store_change(store, "note a session", &step, 1, error);
 }
 
 enum ch_status store_audit_add(struct store *store,
                                const struct store_audit_entry *entry,
                                char error[STORE_ERROR_SIZE])
 {
-    struct store_job job = { .what = "note what was done",
-                             .work = add_audit_entry,
-                             .context = (void *)(uintptr_t)entry };
-    return store_transact(store, &job, error);
+    const struct sql_value values[] = { sql_number(timestamp_now()),
+                                        sql_text(entry->who), sql_text(entry->project),
+                                        sql_text(entry->what),
+                                        sql_text(entry->detail) };
+    const struct store_step step = { STORE_AUDIT_ADD, values, 5, NULL };
+    return store_change(store, "note what was done", &step, 1, error);
 }
 
 struct audit_listing {
@@ -148,60 +113,31 @@ enum ch_status store_list_audit(struct store *store, const char *project,
     return store_ask(store, STORE_AUDIT_LIST, values, 3, list_audit_entry, &listing);
 }
 
-// token_change is a change of one token; done_ms is 0 if nothing changed.
-struct token_change {
-    const struct store_token *token;
-    size_t most;
-    int64_t done_ms;
-};
-
-static enum ch_status add_token(struct sql *sql, void *context)
-{
-    struct token_change *change = context;
-    const struct store_token *token = change->token;
-    struct sql_value now = sql_number(token->created_ms);
-    struct sql_value values[] = {
-        sql_text(token->sum),          sql_text(token->name),
-        sql_number(token->scopes),     sql_text(token->project),
-        sql_number(token->expires_ms), now,
-        sql_text(token->who),          sql_number((int64_t)change->most)
-    };
-    change->done_ms = 0;
-    sql_queue(sql, STORE_TOKENS_OVER, &now, 1, NULL, NULL);
-    sql_queue(sql, STORE_TOKEN_ADD, values, 8, sql_take_number, &change->done_ms);
-    return sql_flush(sql);
-}
-
 enum ch_status store_token_add(struct store *store, const struct store_token *token,
                                size_t most, char error[STORE_ERROR_SIZE])
 {
-    struct token_change change = { .token = token, .most = most };
-    struct store_job job = { .what = "keep a token",
-                             .work = add_token,
-                             .context = &change };
-    enum ch_status status = store_transact(store, &job, error);
-    return status == CH_OK && change.done_ms == 0 ? CH_ERR_LIMIT : status;
-}
-
-static enum ch_status remove_token(struct sql *sql, void *context)
-{
-    struct token_change *change = context;
-    struct sql_value value = sql_text(change->token->sum);
-    change->done_ms = 0;
-    sql_queue(sql, STORE_TOKEN_REMOVE, &value, 1, sql_take_number, &change->done_ms);
-    return sql_flush(sql);
+    int64_t done_ms = 0;
+    const struct sql_value now = sql_number(token->created_ms);
+    const struct sql_value values[] = {
+        sql_text(token->sum),          sql_text(token->name),
+        sql_number(token->scopes),     sql_text(token->project),
+        sql_number(token->expires_ms), now,
+        sql_text(token->who),          sql_number((int64_t)most)
+    };
+    const struct store_step steps[] = { { STORE_TOKENS_OVER, &now, 1, NULL },
+                                        { STORE_TOKEN_ADD, values, 8, &done_ms } };
+    enum ch_status status = store_change(store, "keep a token", steps, 2, error);
+    return status == CH_OK && done_ms == 0 ? CH_ERR_LIMIT : status;
 }
 
 enum ch_status store_token_remove(struct store *store, const char *sum,
                                   char error[STORE_ERROR_SIZE])
 {
-    const struct store_token token = { .sum = sum };
-    struct token_change change = { .token = &token };
-    struct store_job job = { .what = "remove a token",
-                             .work = remove_token,
-                             .context = &change };
-    enum ch_status status = store_transact(store, &job, error);
-    return status == CH_OK && change.done_ms == 0 ? CH_ERR_NOT_FOUND : status;
+    int64_t done_ms = 0;
+    const struct sql_value value = sql_text(sum);
+    const struct store_step step = { STORE_TOKEN_REMOVE, &value, 1, &done_ms };
+    enum ch_status status = store_change(store, "remove a token", &step, 1, error);
+    return status == CH_OK && done_ms == 0 ? CH_ERR_NOT_FOUND : status;
 }
 
 struct token_listing {
@@ -231,12 +167,6 @@ enum ch_status store_list_tokens(struct store *store, store_token_fn *visit,
     return store_ask(store, STORE_TOKENS, NULL, 0, list_token, &listing);
 }
 
-static enum ch_status keep_salt(struct sql *sql, void *context)
-{
-    struct sql_value fresh = sql_text(context);
-    return sql_ask(sql, STORE_SALT_ADD, &fresh, 1, NULL, NULL);
-}
-
 static void take_salt(void *context, const struct sql_row *row)
 {
     entry_copy(context, USER_SALT_SIZE, sql_column_text(row, "salt"));
@@ -245,13 +175,12 @@ static void take_salt(void *context, const struct sql_row *row)
 enum ch_status store_user_salt(struct store *store, const char *fresh,
                                char out[USER_SALT_SIZE], char error[STORE_ERROR_SIZE])
 {
-    struct store_job job = { .what = "keep a salt",
-                             .work = keep_salt,
-                             .context = (void *)(uintptr_t)fresh };
+    const struct sql_value value = sql_text(fresh);
+    const struct store_step step = { STORE_SALT_ADD, &value, 1, NULL };
     enum ch_status status = CH_OK;
     out[0] = 0;
     if (fresh != NULL)
-        status = store_transact(store, &job, error);
+        status = store_change(store, "keep a salt", &step, 1, error);
     if (status != CH_OK)
         return status;
     (void)snprintf(error, STORE_ERROR_SIZE, "cannot read the salt of users");

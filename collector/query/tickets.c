@@ -14,25 +14,17 @@ enum ch_status ticket_is_newer(struct store *store, const struct ticket *ticket)
     return status == CH_OK && found != 0 ? CH_END : status;
 }
 
-static enum ch_status note_ticket(struct sql *sql, void *context)
+enum ch_status ticket_note(struct store *store, const struct ticket *ticket,
+                           char error[STORE_ERROR_SIZE])
 {
-    const struct ticket *ticket = context;
     const struct sql_value values[] = {
         sql_text(ticket->project),      sql_text(ticket->url),
         sql_text(ticket->group),        sql_text(ticket->title),
         sql_text(ticket->state),        sql_text(ticket->sum),
         sql_number(ticket->changed_ms),
     };
-    return sql_ask(sql, STORE_TICKET_NOTE, values, 7, NULL, NULL);
-}
-
-enum ch_status ticket_note(struct store *store, const struct ticket *ticket,
-                           char error[STORE_ERROR_SIZE])
-{
-    struct store_job job = { .what = "keep an issue",
-                             .work = note_ticket,
-                             .context = (void *)(uintptr_t)ticket };
-    return store_transact(store, &job, error);
+    const struct store_step step = { STORE_TICKET_NOTE, values, 7, NULL };
+    return store_change(store, "keep an issue", &step, 1, error);
 }
 
 struct ticket_listing {

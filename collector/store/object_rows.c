@@ -21,39 +21,24 @@ static struct store *store_of(struct object_side *side)
     return ((struct object_rows *)side)->store;
 }
 
-// object_part is one row.
-struct object_part {
-    const char *name;
-    int64_t part;
-    const void *bytes;
-    size_t size;
-};
-
-static enum ch_status put_part(struct sql *sql, void *context)
-{
-    const struct object_part *part = context;
-    const struct sql_value values[] = { sql_text(part->name), sql_number(part->part),
-                                        sql_bytes(part->bytes, part->size),
-                                        sql_number(timestamp_now()) };
-    return sql_ask(sql, STORE_PART_ADD, values, 4, NULL, NULL);
-}
-
 static enum ch_status rows_put(struct object_side *side, const char *name,
                                const struct object_source *source, char *why)
 {
-    struct object_part part = { .name = name };
-    struct store_job job = { .what = "store an object",
-                             .work = put_part,
-                             .context = &part };
     enum ch_status status = CH_OK;
     char *bytes = malloc(ROW_BYTES);
+    int64_t part = 0;
+    size_t size = 0;
     if (bytes == NULL)
         return CH_ERR_NO_MEMORY;
-    for (size_t left = source->size; left != 0 && status == CH_OK; left -= part.size) {
-        part.size = fread(bytes, 1, left < ROW_BYTES ? left : ROW_BYTES, source->file);
-        part.bytes = bytes;
-        status = part.size != 0 ? store_transact(store_of(side), &job, why) : CH_ERR_IO;
-        part.part++;
+    for (size_t left = source->size; left != 0 && status == CH_OK; left -= size) {
+        size = fread(bytes, 1, left < ROW_BYTES ? left : ROW_BYTES, source->file);
+        const struct sql_value values[] = { sql_text(name), sql_number(part++),
+                                            sql_bytes(bytes, size),
+                                            sql_number(timestamp_now()) };
+        const struct store_step step = { STORE_PART_ADD, values, 4, NULL };
+        status = size != 0
+                     ? store_change(store_of(side), "store an object", &step, 1, why)
+                     : CH_ERR_IO;
     }
     free(bytes);
     return status;
@@ -131,18 +116,11 @@ static enum ch_status rows_read(struct object_side *side, const char *name,
     return status == CH_OK && (reading.left != 0 || !text_ok(out)) ? CH_ERR_IO : status;
 }
 
-static enum ch_status remove_parts(struct sql *sql, void *context)
-{
-    const struct sql_value name = sql_text(context);
-    return sql_ask(sql, STORE_PARTS_REMOVE, &name, 1, NULL, NULL);
-}
-
 static enum ch_status rows_remove(struct object_side *side, const char *name, char *why)
 {
-    struct store_job job = { .what = "remove an object",
-                             .work = remove_parts,
-                             .context = (void *)(uintptr_t)name };
-    return store_transact(store_of(side), &job, why);
+    const struct sql_value value = sql_text(name);
+    const struct store_step step = { STORE_PARTS_REMOVE, &value, 1, NULL };
+    return store_change(store_of(side), "remove an object", &step, 1, why);
 }
 
 // rows_listing is who is told of a listing.

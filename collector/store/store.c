@@ -334,3 +334,33 @@ enum ch_status store_transact(struct store *store, const struct store_job *job,
     pthread_mutex_unlock(&store->writing);
     return status;
 }
+
+// changing is what a change consists of.
+struct changing {
+    const struct store_step *steps;
+    size_t count;
+};
+
+static enum ch_status run_steps(struct sql *sql, void *context)
+{
+    const struct changing *changing = context;
+    for (size_t i = 0; i < changing->count; i++) {
+        const struct store_step *step = &changing->steps[i];
+        if (step->done != NULL)
+            *step->done = 0;
+        sql_queue(sql, step->statement, step->values, step->count,
+                  step->done != NULL ? sql_take_number : NULL, step->done);
+    }
+    return sql_flush(sql);
+}
+
+enum ch_status store_change(struct store *store, const char *what,
+                            const struct store_step *steps, size_t count,
+                            char error[STORE_ERROR_SIZE])
+{
+    struct changing changing = { steps, count };
+    const struct store_job job = { .what = what,
+                                   .work = run_steps,
+                                   .context = &changing };
+    return store_transact(store, &job, error);
+}

@@ -189,12 +189,10 @@ enum ch_status store_alerts_spread(struct store *store,
     return status;
 }
 
-// sending is a message while it is claimed, or as it went.
+// sending is a message while it is claimed.
 struct sending {
     struct store_message *message;
-    const struct store_message *sent;
-    int64_t until_ms; // of the claim, or when it is due again
-    const char *why;
+    int64_t until_ms;
 };
 
 // take_waiting takes an alert into the message, if it goes with those before it: what
@@ -301,57 +299,34 @@ enum ch_status store_message_claim(struct store *store, struct store_message *me
     return status;
 }
 
-static enum ch_status end_message(struct sql *sql, void *context)
-{
-    const struct store_message *message = ((const struct sending *)context)->sent;
-    const struct store_alert_pace *pace = &message->pace;
-    CH_CLEANUP(text_deinit) struct text list = { 0 };
-    struct sql_value values[] = { list_of(message, sql, &list),
-                                  sql_text(message->receiver) };
-    struct sql_value sent[] = { values[1], sql_number(timestamp_now()),
-                                sql_number(pace->window_ms),
-                                sql_number(pace->limit_count),
-                                sql_number(pace->limit_ms) };
-    sql_queue(sql, STORE_ALERT_DONE, values, 2, NULL, NULL);
-    if (!message->alone)
-        sql_queue(sql, STORE_RECEIVER_SENT, sent, 5, NULL, NULL);
-    return sql_flush(sql);
-}
-
 enum ch_status store_message_done(struct store *store,
                                   const struct store_message *message,
                                   char error[STORE_ERROR_SIZE])
 {
-    struct sending sending = { .sent = message };
-    struct store_job job = { .what = "end alerts",
-                             .work = end_message,
-                             .context = &sending };
-    return store_transact(store, &job, error);
-}
-
-static enum ch_status postpone_message(struct sql *sql, void *context)
-{
-    const struct sending *sending = context;
+    const struct store_alert_pace *pace = &message->pace;
     CH_CLEANUP(text_deinit) struct text list = { 0 };
-    struct sql_value values[] = { list_of(sending->sent, sql, &list),
-                                  sql_text(sending->sent->receiver),
-                                  sql_number(sending->until_ms),
-                                  sql_text(sending->why) };
-    struct sql_value rest[] = { values[1], values[2] };
-    sql_queue(sql, STORE_ALERT_LATER, values, 4, NULL, NULL);
-    sql_queue(sql, STORE_ALERT_REST, rest, 2, NULL, NULL);
-    return sql_flush(sql);
+    const struct sql_value values[] = { list_of(message, store->writer, &list),
+                                        sql_text(message->receiver) };
+    const struct sql_value sent[] = { values[1], sql_number(timestamp_now()),
+                                      sql_number(pace->window_ms),
+                                      sql_number(pace->limit_count),
+                                      sql_number(pace->limit_ms) };
+    const struct store_step steps[] = { { STORE_ALERT_DONE, values, 2, NULL },
+                                        { STORE_RECEIVER_SENT, sent, 5, NULL } };
+    return store_change(store, "end alerts", steps, message->alone ? 1 : 2, error);
 }
 
 enum ch_status store_message_later(struct store *store,
                                    const struct store_message *message, int64_t due_ms,
                                    const char *why, char error[STORE_ERROR_SIZE])
 {
-    struct sending sending = { .sent = message, .until_ms = due_ms, .why = why };
-    struct store_job job = { .what = "postpone alerts",
-                             .work = postpone_message,
-                             .context = &sending };
-    return store_transact(store, &job, error);
+    CH_CLEANUP(text_deinit) struct text list = { 0 };
+    const struct sql_value values[] = { list_of(message, store->writer, &list),
+                                        sql_text(message->receiver), sql_number(due_ms),
+                                        sql_text(why) };
+    const struct store_step steps[] = { { STORE_ALERT_LATER, values, 4, NULL },
+                                        { STORE_ALERT_REST, &values[1], 2, NULL } };
+    return store_change(store, "postpone alerts", steps, 2, error);
 }
 
 // receiver_change is what a job does with receivers.

@@ -72,6 +72,20 @@ CH_CHECKED enum ch_status store_transact(struct store *store,
                                          const struct store_job *job,
                                          char error[STORE_ERROR_SIZE]);
 
+// store_step is a statement of store_change; done, which may be NULL, gets the number
+// in the first column of its last row, 0 if it has none.
+struct store_step {
+    enum store_statement statement;
+    const struct sql_value *values;
+    size_t count;
+    int64_t *done;
+};
+
+// store_change runs steps as one transaction. what and error are as in store_transact.
+CH_CHECKED enum ch_status store_change(struct store *store, const char *what,
+                                       const struct store_step *steps, size_t count,
+                                       char error[STORE_ERROR_SIZE]);
+
 // store_make_week makes the partition for bodies received at that time. It is called
 // while no transaction is open.
 CH_CHECKED enum ch_status store_make_week(struct store *store, int64_t received_ms);

@@ -88,33 +88,17 @@ enum ch_status store_add_places(struct store *store, const struct store_place *p
     return count != 0 ? store_transact(store, &job, error) : CH_OK;
 }
 
-// asked_report is a report that somebody looks at.
-struct asked_report {
-    const char *id;
-    int64_t until; // of its job; -1: there is none
-};
-
-static enum ch_status queue_asked(struct sql *sql, void *context)
-{
-    const struct asked_report *asked = context;
-    struct sql_value values[] = { sql_text(asked->id), sql_number(timestamp_now()) };
-    sql_queue(sql, STORE_JOB_ADD_SEEN, values, 2, NULL, NULL);
-    return sql_flush(sql);
-}
-
 enum ch_status store_name_later(struct store *store, const char *id,
                                 enum store_names *out, char error[STORE_ERROR_SIZE])
 {
-    struct asked_report asked = { .id = id, .until = -1 };
-    struct sql_value value = sql_text(id);
-    struct store_job job = { .what = "queue a report to be named",
-                             .work = queue_asked,
-                             .context = &asked };
+    int64_t until = -1; // of its job; -1: there is none
+    const struct sql_value values[] = { sql_text(id), sql_number(timestamp_now()) };
+    const struct store_step step = { STORE_JOB_ADD_SEEN, values, 2, NULL };
     enum ch_status status =
-        store_ask(store, STORE_JOB_STATE, &value, 1, sql_take_number, &asked.until);
-    *out = asked.until == 1 ? STORE_NAMES_FAILED : STORE_NAMES_PENDING;
+        store_ask(store, STORE_JOB_STATE, values, 1, sql_take_number, &until);
+    *out = until == 1 ? STORE_NAMES_FAILED : STORE_NAMES_PENDING;
     snprintf(error, STORE_ERROR_SIZE, "cannot read what is to be named");
-    if (status != CH_OK || asked.until >= 0)
+    if (status != CH_OK || until >= 0)
         return status;
-    return store_transact(store, &job, error);
+    return store_change(store, "queue a report to be named", &step, 1, error);
 }

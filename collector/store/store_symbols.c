@@ -6,34 +6,17 @@
 
 #include "collector/store/store_internal.h"
 
-// symbol_change is one change of the rows of files or builds.
-struct symbol_change {
-    const struct store_symbol_file *file;
-    const char *key;
-    int64_t now_ms;
-};
-
-static enum ch_status keep_symbol_row(struct sql *sql, void *context)
-{
-    const struct symbol_change *change = context;
-    const struct store_symbol_file *file = change->file;
-    const struct sql_value row[] = {
-        sql_text(file->key),        sql_text(file->name),    sql_number(file->size),
-        sql_number(file->kept),     sql_text(file->project), sql_text(file->release),
-        sql_number(change->now_ms),
-    };
-    return sql_ask(sql, STORE_SYMBOL_KEEP, row, 7, NULL, NULL);
-}
-
 enum ch_status store_symbol_keep(struct store *store,
                                  const struct store_symbol_file *file, int64_t now_ms,
                                  char error[STORE_ERROR_SIZE])
 {
-    struct symbol_change change = { .file = file, .now_ms = now_ms };
-    struct store_job job = { .what = "keep a debug file",
-                             .work = keep_symbol_row,
-                             .context = &change };
-    return store_transact(store, &job, error);
+    const struct sql_value row[] = {
+        sql_text(file->key),    sql_text(file->name),    sql_number(file->size),
+        sql_number(file->kept), sql_text(file->project), sql_text(file->release),
+        sql_number(now_ms),
+    };
+    const struct store_step step = { STORE_SYMBOL_KEEP, row, 7, NULL };
+    return store_change(store, "keep a debug file", &step, 1, error);
 }
 
 enum ch_status store_symbols_size(struct store *store, const char *project,
@@ -99,45 +82,26 @@ enum ch_status store_list_removable(struct store *store, int64_t used_ms,
                                        list_symbol, &listing);
 }
 
-static enum ch_status touch_symbol(struct sql *sql, void *context)
-{
-    const struct symbol_change *change = context;
-    const struct sql_value values[] = { sql_text(change->key),
-                                        sql_number(change->now_ms) };
-    return sql_ask(sql, STORE_SYMBOL_USED, values, 2, NULL, NULL);
-}
-
 enum ch_status store_symbol_used(struct store *store, const char *key, int64_t now_ms,
                                  int64_t since_ms, char error[STORE_ERROR_SIZE])
 {
     int64_t stale = 0;
-    struct symbol_change change = { .key = key, .now_ms = now_ms };
     const struct sql_value values[] = { sql_text(key), sql_number(since_ms) };
-    struct store_job job = { .what = "note that a debug file is used",
-                             .work = touch_symbol,
-                             .context = &change };
+    const struct sql_value used[] = { values[0], sql_number(now_ms) };
+    const struct store_step step = { STORE_SYMBOL_USED, used, 2, NULL };
     enum ch_status status =
         store_ask(store, STORE_SYMBOL_STALE, values, 2, sql_take_number, &stale);
     if (status != CH_OK || stale == 0 || store->reading)
         return status;
-    return store_transact(store, &job, error);
-}
-
-static enum ch_status forget_symbol(struct sql *sql, void *context)
-{
-    const struct symbol_change *change = context;
-    const struct sql_value key = sql_text(change->key);
-    return sql_ask(sql, STORE_SYMBOL_FORGET, &key, 1, NULL, NULL);
+    return store_change(store, "note that a debug file is used", &step, 1, error);
 }
 
 enum ch_status store_symbol_forget(struct store *store, const char *key,
                                    char error[STORE_ERROR_SIZE])
 {
-    struct symbol_change change = { .key = key };
-    struct store_job job = { .what = "remove a debug file",
-                             .work = forget_symbol,
-                             .context = &change };
-    return store_transact(store, &job, error);
+    const struct sql_value value = sql_text(key);
+    const struct store_step step = { STORE_SYMBOL_FORGET, &value, 1, NULL };
+    return store_change(store, "remove a debug file", &step, 1, error);
 }
 
 struct build_listing {
@@ -197,22 +161,12 @@ enum ch_status store_list_unasked(struct store *store, const char *after,
     return store_ask(store, STORE_LIST_UNASKED, values, 3, list_unasked, &listing);
 }
 
-static enum ch_status note_build_asked(struct sql *sql, void *context)
-{
-    const struct symbol_change *change = context;
-    const struct sql_value values[] = { sql_text(change->key),
-                                        sql_number(change->now_ms) };
-    return sql_ask(sql, STORE_BUILD_ASKED, values, 2, NULL, NULL);
-}
-
 enum ch_status store_build_asked(struct store *store, const char *build, int64_t now_ms,
                                  char error[STORE_ERROR_SIZE])
 {
-    struct symbol_change change = { .key = build, .now_ms = now_ms };
-    struct store_job job = { .what = "note which builds were asked for",
-                             .work = note_build_asked,
-                             .context = &change };
-    return store_transact(store, &job, error);
+    const struct sql_value values[] = { sql_text(build), sql_number(now_ms) };
+    const struct store_step step = { STORE_BUILD_ASKED, values, 2, NULL };
+    return store_change(store, "note which builds were asked for", &step, 1, error);
 }
 
 bool store_fetch_enter(struct store *store)
