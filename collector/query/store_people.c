@@ -80,12 +80,15 @@ enum ch_status store_audit_add(struct store *store,
                                const struct store_audit_entry *entry,
                                char error[STORE_ERROR_SIZE])
 {
-    const struct sql_value values[] = { sql_number(timestamp_now()),
-                                        sql_text(entry->who), sql_text(entry->project),
-                                        sql_text(entry->what),
+    int64_t now_ms = timestamp_now();
+    const struct sql_value old =
+        sql_number(now_ms - (int64_t)STORE_AUDIT_DAYS * TIMESTAMP_DAY_MS);
+    const struct sql_value values[] = { sql_number(now_ms), sql_text(entry->who),
+                                        sql_text(entry->project), sql_text(entry->what),
                                         sql_text(entry->detail) };
-    const struct store_step step = { STORE_AUDIT_ADD, values, 5, NULL };
-    return store_change(store, "note what was done", &step, 1, error);
+    const struct store_step steps[] = { { STORE_AUDIT_FORGET, &old, 1, NULL },
+                                        { STORE_AUDIT_ADD, values, 5, NULL } };
+    return store_change(store, "note what was done", steps, 2, error);
 }
 
 struct audit_listing {

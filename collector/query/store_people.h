@@ -9,7 +9,7 @@
 #include "collector/entry/user_name.h"
 #include "collector/store/store.h"
 
-enum { STORE_AUDIT_MOST = 200, STORE_LOGIN_DAYS = 30 };
+enum { STORE_AUDIT_MOST = 200, STORE_AUDIT_DAYS = 400, STORE_LOGIN_DAYS = 30 };
 
 // store_login is a session of a browser. Strings live until the visitor returns.
 struct store_login {

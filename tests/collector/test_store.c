@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collector/query/store_people.h"
 #include "collector/query/store_values.h"
 #include "collector/store_fixture.h"
 
@@ -235,6 +236,32 @@ static void store_keeps_everything_over_a_restart(void **state)
     assert_int_equal(add_new(fixture, 1, "aaaaaaaa", 0), STORE_KEPT);
 }
 
+static void append_audited(void *context, const struct store_audit_entry *entry)
+{
+    text_append_string(context, entry->what);
+}
+
+static void store_forgets_what_was_done_400_days_ago(void **state)
+{
+    struct fixture *fixture = *state;
+    struct text CH_CLEANUP(text_deinit) seen = { 0 };
+    char script[300];
+    char error[STORE_ERROR_SIZE];
+    const struct store_audit_entry entry = {
+        .who = "kim", .project = "", .what = "c", .detail = ""
+    };
+    (void)snprintf(script, sizeof(script),
+                   "INSERT INTO audit(time, who, project, what, detail) VALUES"
+                   "(%lld, 'kim', '', 'a', ''), (%lld, 'kim', '', 'b', '')",
+                   (long long)(fixture->now_ms - (int64_t)401 * TIMESTAMP_DAY_MS),
+                   (long long)(fixture->now_ms - (int64_t)399 * TIMESTAMP_DAY_MS));
+    assert_int_equal(sql_script(fixture->store->writer, script), CH_OK);
+    assert_int_equal(store_audit_add(fixture->store, &entry, error), CH_OK);
+    assert_int_equal(store_list_audit(fixture->store, "", "", append_audited, &seen),
+                     CH_OK);
+    assert_string_equal(seen.bytes, "cb");
+}
+
 static void store_says_why_it_cannot_be_opened(void **state)
 {
     (void)state;
@@ -263,6 +290,7 @@ int main(void)
         STORE_TEST(store_narrows_lists_by_every_filter),
         STORE_TEST(store_takes_a_batch_and_knows_repeats_inside_it),
         STORE_TEST(store_keeps_everything_over_a_restart),
+        STORE_TEST(store_forgets_what_was_done_400_days_ago),
         cmocka_unit_test(store_says_why_it_cannot_be_opened),
     };
     return cmocka_run_group_tests_name("collector/store", tests, NULL, NULL);

@@ -19,6 +19,13 @@ UPDATE logins SET seen = ?2 WHERE id = ?1
 -- name: STORE_AUDIT_ADD
 INSERT INTO audit(time, who, project, what, detail) VALUES(?1, ?2, ?3, ?4, ?5)
 
+-- name: STORE_AUDIT_FORGET
+-- The oldest entries, if they are from before ?1: of those that are looked at, so that an
+-- entry that is added costs no more the longer the audit is.
+DELETE FROM audit WHERE number IN (
+    SELECT number FROM (SELECT number, time FROM audit ORDER BY number LIMIT 100) oldest
+    WHERE time < ?1)
+
 -- name: STORE_SEARCH_SAVE
 -- Unless the project has ?7 others.
 INSERT INTO saved_searches(project, name, query, sort, who, time)

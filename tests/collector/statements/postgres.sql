@@ -807,6 +807,11 @@ DELETE FROM logins WHERE id = ?1
 -- STORE_LOGIN_SEEN
 UPDATE logins SET seen = ?2 WHERE id = ?1
 
+-- STORE_AUDIT_FORGET
+DELETE FROM audit WHERE number IN (
+    SELECT number FROM (SELECT number, time FROM audit ORDER BY number LIMIT 100) oldest
+    WHERE time < ?1)
+
 -- STORE_AUDIT_ADD
 INSERT INTO audit(time, who, project, what, detail) VALUES(?1, ?2, ?3, ?4, ?5)
 
