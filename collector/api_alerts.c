@@ -47,15 +47,8 @@ void api_list_alerts(struct http_request *request)
             status = append_receiver(collector->store, receiver, receivers);
     }
     receivers_release(&collector->receivers, current);
-    if (status == CH_OK) {
-        api_answer_json(
-            request, 200,
-            json_pack("{s:o, s:o}", "alerts", rows, "receivers", receivers));
-        return;
-    }
-    json_decref(rows);
-    json_decref(receivers);
-    api_fail_store(request, status, "alert");
+    api_answer_store(request, status, "alert",
+                     json_pack("{s:o, s:o}", "alerts", rows, "receivers", receivers));
 }
 
 void api_test_alert(struct http_request *request)

@@ -30,12 +30,7 @@ void api_list_audit(struct http_request *request)
     enum ch_status status =
         store_list_audit(collector_of(request)->store, request->who.project,
                          text != NULL ? text : "", append_audit_entry, rows);
-    if (status == CH_OK) {
-        api_answer_json(request, 200, json_pack("{s:o}", "audit", rows));
-        return;
-    }
-    json_decref(rows);
-    api_fail_store(request, status, "audit");
+    api_answer_store(request, status, "audit", json_pack("{s:o}", "audit", rows));
 }
 
 static void append_token(void *context, const struct store_token *token)
@@ -56,12 +51,7 @@ void api_list_tokens(struct http_request *request)
 {
     json_t *rows = json_array();
     enum ch_status status = made_tokens_list(request, append_token, rows);
-    if (status == CH_OK) {
-        api_answer_json(request, 200, json_pack("{s:o}", "tokens", rows));
-        return;
-    }
-    json_decref(rows);
-    api_fail_store(request, status, "token");
+    api_answer_store(request, status, "token", json_pack("{s:o}", "tokens", rows));
 }
 
 void api_make_token(struct http_request *request)

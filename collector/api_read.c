@@ -223,12 +223,14 @@ static void answer_rows(struct http_request *request, struct filter *filter,
 }
 
 // answer_list answers with rows and the cursor of the page after them.
-static void answer_list(struct http_request *request, const char *key, json_t *rows,
-                        const char *next)
+static void answer_list(struct http_request *request, enum ch_status status,
+                        const char *what, json_t *rows, const char *next)
 {
-    api_answer_json(
-        request, 200,
-        json_pack("{s:o, s:s?}", key, rows, "next", next[0] != 0 ? next : NULL));
+    char key[16];
+    bool more = status == CH_OK && next[0] != 0;
+    (void)snprintf(key, sizeof(key), "%ss", what);
+    api_answer_store(request, status, what,
+                     json_pack("{s:o, s:s?}", key, rows, "next", more ? next : NULL));
 }
 
 void api_list_reports(struct http_request *request)
@@ -246,12 +248,7 @@ void api_list_reports(struct http_request *request)
     json_t *rows = json_array();
     enum ch_status status = store_list_reports(
         collector_of(request)->store, &filter.store, append_report, rows, next);
-    if (status == CH_OK) {
-        answer_list(request, "reports", rows, next);
-        return;
-    }
-    json_decref(rows);
-    api_fail_store(request, status, "report");
+    answer_list(request, status, "report", rows, next);
 }
 
 void api_list_groups(struct http_request *request)
@@ -269,12 +266,7 @@ void api_list_groups(struct http_request *request)
     json_t *rows = json_array();
     enum ch_status status = store_list_groups(collector_of(request)->store,
                                               &filter.store, append_group, rows, next);
-    if (status == CH_OK) {
-        answer_list(request, "groups", rows, next);
-        return;
-    }
-    json_decref(rows);
-    api_fail_store(request, status, "group");
+    answer_list(request, status, "group", rows, next);
 }
 
 static json_t *trend_json(const struct store_group *group)

@@ -172,11 +172,5 @@ void api_list_releases(struct http_request *request)
     json_t *list = json_array();
     for (size_t i = 0; status == CH_OK && i < releases.count; i++)
         json_array_append_new(list, release_json(&releases.list[i]));
-    json_t *answer = json_pack("{s:o}", "releases", list);
-    if (status == CH_OK) {
-        api_answer_json(request, 200, answer);
-        return;
-    }
-    json_decref(answer);
-    api_fail_store(request, status, "release");
+    api_answer_store(request, status, "release", json_pack("{s:o}", "releases", list));
 }

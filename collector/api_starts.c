@@ -90,10 +90,5 @@ void api_list_starts(struct http_request *request)
     enum ch_status status = store_list_starts(
         collector->store, request->who.project,
         release != NULL && release[0] != 0 ? release : NULL, append_start, rows);
-    if (status == CH_OK) {
-        api_answer_json(request, 200, json_pack("{s:o}", "starts", rows));
-        return;
-    }
-    json_decref(rows);
-    api_fail_store(request, status, "start");
+    api_answer_store(request, status, "start", json_pack("{s:o}", "starts", rows));
 }

@@ -8,6 +8,7 @@
 #include "collector/pages/html.h"
 #include "collector/pages/pages.h"
 #include "collector/pages/style.h"
+#include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
 #include "collector/server/time_zone.h"
@@ -52,6 +53,17 @@ void page_end(struct text *out)
                "</main><footer class=\"wide zone\"><a href=\"/access#zone\">Times in"
                " %s</a></footer>\n</body></html>\n",
                page_zone_name());
+}
+
+void page_finish(struct http_request *request, enum ch_status status, const char *what)
+{
+    if (status != CH_OK) {
+        api_fail_store(request, status, what);
+        return;
+    }
+    page_end(&request->answer.body);
+    request->answer.status = 200;
+    request->answer.content_type = "text/html; charset=utf-8";
 }
 
 void page_choose_zone(struct http_request *request)

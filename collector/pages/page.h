@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "collector/server/http.h"
 #include "collector/store/store.h"
 
 // PAGE_ZONE_COOKIE is the name of the cookie with the zone that a person chose.
@@ -24,8 +25,10 @@ enum {
 // crumb, where not NULL, names the page after the link back to the groups.
 void page_begin(struct text *out, const char *title, const char *crumb);
 
-// page_end closes what page_begin opened.
+// page_end closes what page_begin opened. page_finish ends the page that the request's
+// answer has, unless its store failed: then it answers as api_fail_store does.
 void page_end(struct text *out);
+void page_finish(struct http_request *request, enum ch_status status, const char *what);
 
 // page_is_full returns true if a page must stop listing.
 bool page_is_full(const struct text *out);

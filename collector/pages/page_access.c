@@ -168,15 +168,6 @@ static enum ch_status write_tokens(struct http_request *request, const char *mad
     return status;
 }
 
-// see_access_again leads a browser back to the page after a form.
-static void see_access_again(struct http_request *request)
-{
-    (void)snprintf(request->answer.location, sizeof(request->answer.location),
-                   "/access");
-    request->answer.status = 303;
-    request->answer.content_type = "text/html; charset=utf-8";
-}
-
 static void write_zone_form(struct text *out)
 {
     html_write(out,
@@ -207,7 +198,7 @@ void page_post_zone(struct http_request *request)
     text_appendf(&request->answer.cookie,
                  PAGE_ZONE_COOKIE "=%s; Path=/; Max-Age=%d; HttpOnly; SameSite=Lax%s",
                  name, name[0] != 0 ? YEAR_S : 0, request->secure ? "; Secure" : "");
-    see_access_again(request);
+    http_see_other(request, "/access");
 }
 
 static void show_access(struct http_request *request, const char *made)
@@ -227,13 +218,7 @@ static void show_access(struct http_request *request, const char *made)
             status = write_audit(request);
     }
     write_zone_form(out);
-    page_end(out);
-    if (status != CH_OK) {
-        api_fail_store(request, status, "session");
-        return;
-    }
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, status, "session");
 }
 
 void page_access(struct http_request *request)
@@ -271,7 +256,7 @@ static bool change_tokens(struct http_request *request, const struct form *form)
     else if (revoke == NULL && make_token(request, form, token))
         show_access(request, token);
     else if (revoke != NULL && made_token_revoke(request, revoke))
-        see_access_again(request);
+        http_see_other(request, "/access");
     return true;
 }
 
@@ -309,5 +294,5 @@ void page_post_access(struct http_request *request)
         api_fail_store(request, status, "session");
         return;
     }
-    see_access_again(request);
+    http_see_other(request, "/access");
 }

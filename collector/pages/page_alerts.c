@@ -172,13 +172,7 @@ void page_alerts(struct http_request *request)
                                    write_alert_row, &list);
     html_write(out,
                list.count != 0 ? "</ol></section>" : "<p>Nothing yet.</p></section>");
-    page_end(out);
-    if (status != CH_OK) {
-        api_fail_store(request, status, "alert");
-        return;
-    }
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, status, "alert");
 }
 
 // write_receiver_line writes the line of a receiver from the fields of the form.
@@ -252,10 +246,6 @@ void page_post_alerts(struct http_request *request)
         done = add_receiver(request, &form);
     else
         http_fail(request, 400, "this is not the form of this page");
-    if (!done)
-        return;
-    (void)snprintf(request->answer.location, sizeof(request->answer.location),
-                   "/alerts");
-    request->answer.status = 303;
-    request->answer.content_type = "text/html; charset=utf-8";
+    if (done)
+        http_see_other(request, "/alerts");
 }

@@ -267,9 +267,7 @@ static void write_pair(struct http_request *request, const struct part parts[2])
                parts[0].group, PAGE_SHORT, parts[0].title, parts[0].id, parts[1].id);
     write_compared_facts(&pair);
     write_stacks(&pair);
-    page_end(pair.out);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, CH_OK, "report");
 }
 
 // read_compared_ids reads the two parameters `r`; false: it failed the request.

@@ -237,7 +237,5 @@ void page_facets(struct http_request *request)
     html_write(out, counts.by == NULL ? "<div class=\"cards\">" : "<div>");
     text_append(out, values.bytes, values.size);
     html_write(out, "</div></section>\n");
-    page_end(out);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, CH_OK, "report");
 }

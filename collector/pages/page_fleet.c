@@ -29,18 +29,6 @@ struct fleet_table {
     size_t rows;
 };
 
-static void finish_page(struct http_request *request, enum ch_status status,
-                        const char *what)
-{
-    if (status != CH_OK) {
-        api_fail_store(request, status, what);
-        return;
-    }
-    page_end(&request->answer.body);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
-}
-
 // read_days reads the parameter of the page; false: it failed the request.
 static bool read_days(struct http_request *request, int64_t *out)
 {
@@ -134,7 +122,7 @@ void page_machines(struct http_request *request)
                    " days.</p>",
                    STORE_MACHINES_COUNTED);
     html_write(out, "</section>\n");
-    finish_page(request, status, "machine");
+    page_finish(request, status, "machine");
 }
 
 static void append_machine(void *context, const struct store_machine *machine)
@@ -156,13 +144,7 @@ void api_list_machines(struct http_request *request)
         store_list_machines(collector_of(request)->store, request->who.project,
                             timestamp_now() - days * TIMESTAMP_DAY_MS, MACHINES_SHOWN,
                             append_machine, rows);
-    json_t *answer = json_pack("{s:o}", "machines", rows);
-    if (status == CH_OK) {
-        api_answer_json(request, 200, answer);
-        return;
-    }
-    json_decref(answer);
-    api_fail_store(request, status, "machine");
+    api_answer_store(request, status, "machine", json_pack("{s:o}", "machines", rows));
 }
 
 static void write_missing_build(void *context, const struct store_missing *missing)
@@ -285,7 +267,7 @@ void page_symbols(struct http_request *request)
     enum ch_status status = write_missing_builds(&table);
     if (status == CH_OK)
         status = write_symbol_files(&table);
-    finish_page(request, status, "debug file");
+    page_finish(request, status, "debug file");
 }
 
 static void append_missing(void *context, const struct store_missing *missing)
@@ -308,13 +290,8 @@ void api_list_missing(struct http_request *request)
     if (status == CH_OK)
         status = store_list_missing(store, request->who.project, MISSING_SHOWN,
                                     append_missing, rows);
-    json_t *answer = json_pack("{s:o, s:I, s:I, s:I}", "missing", rows, "files",
+    api_answer_store(request, status, "debug file",
+                     json_pack("{s:o, s:I, s:I, s:I}", "missing", rows, "files",
                                (json_int_t)total.files, "bytes", (json_int_t)total.size,
-                               "stored_bytes", (json_int_t)total.kept);
-    if (status == CH_OK) {
-        api_answer_json(request, 200, answer);
-        return;
-    }
-    json_decref(answer);
-    api_fail_store(request, status, "debug file");
+                               "stored_bytes", (json_int_t)total.kept));
 }

@@ -375,7 +375,5 @@ void page_group(struct http_request *request)
         html_write(out, "cursor=%s\">Older reports</a></nav>", next);
     }
     html_write(out, "</div></div>\n");
-    page_end(out);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, CH_OK, "group");
 }

@@ -277,7 +277,5 @@ void page_groups(struct http_request *request)
     else
         write_group_list(request, &filter, &list, next,
                          !is_slow_to_count(&filter, &totals));
-    page_end(out);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, CH_OK, "group");
 }

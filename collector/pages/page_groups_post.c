@@ -77,11 +77,7 @@ void page_post_groups(struct http_request *request)
         return;
     if (!triage_each(request, &form, &triage, form_value(&form, "merge") != NULL))
         return;
-    struct http_answer *answer = &request->answer;
-    snprintf(answer->location, sizeof(answer->location), "/groups");
-    if (back != NULL && back[0] != 0 && is_query(back) &&
-        strlen(back) < sizeof(answer->location) - sizeof("/groups?"))
-        snprintf(answer->location, sizeof(answer->location), "/groups?%s", back);
-    answer->status = 303;
-    answer->content_type = "text/html; charset=utf-8";
+    bool fits = back != NULL && back[0] != 0 && is_query(back) &&
+                strlen(back) < sizeof(request->answer.location) - sizeof("/groups?");
+    http_see_other(request, fits ? "/groups?%s" : "/groups", back);
 }

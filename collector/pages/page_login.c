@@ -43,13 +43,6 @@ static bool is_own_path(const char *to)
     return true;
 }
 
-static void lead_to(struct http_request *request, const char *to)
-{
-    snprintf(request->answer.location, sizeof(request->answer.location), "%s", to);
-    request->answer.status = 303;
-    request->answer.content_type = "text/html; charset=utf-8";
-}
-
 static void set_cookie(struct http_request *request, const char *value, int seconds)
 {
     // HttpOnly hides the token from scripts; SameSite=Lax keeps it out of forms of
@@ -107,12 +100,12 @@ void page_post_login(struct http_request *request)
         return;
     }
     set_cookie(request, cookie, STORE_LOGIN_DAYS * DAY_S);
-    lead_to(request, to);
+    http_see_other(request, "%s", to);
 }
 
 void page_post_logout(struct http_request *request)
 {
     sessions_end(request);
     set_cookie(request, "", 0);
-    lead_to(request, "/");
+    http_see_other(request, "/");
 }

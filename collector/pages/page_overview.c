@@ -377,7 +377,6 @@ static void write_overview(struct http_request *request, struct overview *overvi
     page_write_logout(out, request);
     if (totals->groups == 0) {
         page_groups_write_nothing(out, request);
-        page_end(out);
         return;
     }
     const struct releases_of of = releases_looked_at(overview);
@@ -391,7 +390,6 @@ static void write_overview(struct http_request *request, struct overview *overvi
     write_lone_hosts(overview, &collector_of(request)->aggregates);
     html_write(out, "</div>");
     write_seen_last(overview);
-    page_end(out);
 }
 
 void page_overview(struct http_request *request)
@@ -411,15 +409,9 @@ void page_overview(struct http_request *request)
                                  .since = overview_parameter(request, "since") };
     struct store_totals totals = { 0 };
     bool opened = overview_open(request, &overview, &totals);
-    if (opened)
+    if (opened) {
         write_overview(request, &overview, &totals);
-    releases_deinit(&overview.releases);
-    if (!opened)
-        return;
-    if (overview.status != CH_OK) {
-        api_fail_store(request, overview.status, "group");
-        return;
+        page_finish(request, overview.status, "group");
     }
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    releases_deinit(&overview.releases);
 }

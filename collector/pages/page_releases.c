@@ -454,9 +454,7 @@ static enum ch_status write_releases_page(struct releases_page *page)
         write_program_releases(page, start, end);
         start = end;
     }
-    enum ch_status status = write_comparison(page);
-    page_end(out);
-    return status;
+    return write_comparison(page);
 }
 
 void page_releases(struct http_request *request)
@@ -475,10 +473,5 @@ void page_releases(struct http_request *request)
         status = write_releases_page(&page);
     releases_deinit(&page.releases);
     free(page.rows);
-    if (status != CH_OK) {
-        api_fail_store(request, status, "release");
-        return;
-    }
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, status, "release");
 }

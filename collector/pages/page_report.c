@@ -579,7 +579,6 @@ void page_report_write(struct text *out, const struct viewed_report *viewed,
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         write_report_part(out, viewed, all ? NULL : id, &parts[i]);
     write_agent_facts(out, report);
-    page_end(out);
 }
 
 void page_report(struct http_request *request)
@@ -601,6 +600,5 @@ void page_report(struct http_request *request)
     page_report_write(&request->answer.body, &viewed, request->id, address,
                       http_parameter_value(request, "all") != NULL);
     viewed_report_close(&viewed);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, CH_OK, "report");
 }

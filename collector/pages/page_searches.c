@@ -140,7 +140,6 @@ static bool forget_named_search(struct http_request *request, const char *name)
 void page_post_searches(struct http_request *request)
 {
     struct form form;
-    struct http_answer *answer = &request->answer;
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     if (form_read(&request->body, &form) != CH_OK) {
         http_fail(request, 400, "this is not a form of this page");
@@ -153,16 +152,14 @@ void page_post_searches(struct http_request *request)
     if (name != NULL ? !forget_named_search(request, name)
                      : !save_named_search(request, &saved))
         return;
-    (void)snprintf(answer->location, sizeof(answer->location), "/groups");
     if (name == NULL) {
-        text_append_string(&query, "/groups?q=");
+        text_append_string(&query, "?q=");
         filter_encode(&query, saved.query);
         text_appendf(&query, "&sort=%s", saved.sort);
-        if (text_ok(&query) && query.size < sizeof(answer->location))
-            memcpy(answer->location, query.bytes, query.size + 1);
     }
-    answer->status = 303;
-    answer->content_type = "text/html; charset=utf-8";
+    bool fits = query.size != 0 && text_ok(&query) &&
+                query.size + sizeof("/groups") <= sizeof(request->answer.location);
+    http_see_other(request, "/groups%s", fits ? query.bytes : "");
 }
 
 static void append_saved(void *context, const struct saved_search *saved)
@@ -180,13 +177,7 @@ void api_list_searches(struct http_request *request)
     json_t *rows = json_array();
     enum ch_status status = saved_searches_list(
         collector_of(request)->store, request->who.project, append_saved, rows);
-    json_t *answer = json_pack("{s:o}", "searches", rows);
-    if (status == CH_OK) {
-        api_answer_json(request, 200, answer);
-        return;
-    }
-    json_decref(answer);
-    api_fail_store(request, status, "search");
+    api_answer_store(request, status, "search", json_pack("{s:o}", "searches", rows));
 }
 
 void api_post_search(struct http_request *request)

@@ -147,9 +147,7 @@ void page_ask_merge(struct http_request *request, const struct form *form,
                    form->fields[i].value);
     html_write(out, "<p class=\"buttons\"><button class=\"main\" name=\"confirm\""
                     " value=\"yes\">Merge</button></p></form></section>\n");
-    page_end(out);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
+    page_finish(request, CH_OK, "group");
 }
 
 static void write_field(struct text *out, const char *label, const char *name,
@@ -239,8 +237,5 @@ void page_post_group(struct http_request *request)
             write_conflict(request, &form);
         return;
     }
-    snprintf(request->answer.location, sizeof(request->answer.location), "/groups/%s",
-             id);
-    request->answer.status = 303;
-    request->answer.content_type = "text/html; charset=utf-8";
+    http_see_other(request, "/groups/%s", id);
 }

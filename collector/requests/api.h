@@ -130,6 +130,11 @@ json_t *api_timestamp_json(int64_t time_ms);
 // api_answer_json answers with a value, which it releases.
 void api_answer_json(struct http_request *request, unsigned status, json_t *json);
 
+// api_answer_store answers with a value, which it releases, if status is CH_OK; else as
+// api_fail_store does.
+void api_answer_store(struct http_request *request, enum ch_status status,
+                      const char *what, json_t *json);
+
 // api_fail_store answers for a store that returned status; what names what was
 // requested.
 void api_fail_store(struct http_request *request, enum ch_status status,

@@ -35,6 +35,17 @@ void api_fail_store(struct http_request *request, enum ch_status status,
         http_fail(request, 503, "the store could not be read");
 }
 
+void api_answer_store(struct http_request *request, enum ch_status status,
+                      const char *what, json_t *json)
+{
+    if (status == CH_OK) {
+        api_answer_json(request, 200, json);
+        return;
+    }
+    json_decref(json);
+    api_fail_store(request, status, what);
+}
+
 json_t *api_timestamp_json(int64_t time_ms)
 {
     char text[TIMESTAMP_SIZE];

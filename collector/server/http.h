@@ -184,6 +184,10 @@ const char *http_parameter_value(const struct http_request *request, const char 
 void http_fail(struct http_request *request, unsigned status, const char *format, ...)
     CH_PRINTF(3, 4);
 
+// http_see_other leads a browser to another page after a form.
+void http_see_other(struct http_request *request, const char *format, ...)
+    CH_PRINTF(2, 3);
+
 // http_later answers so too, and says when to come again: after wait_s seconds, or, for
 // 0, when the load permits; in either case spread at random. All answers 429 are its.
 void http_later(struct http_request *request, unsigned status, unsigned wait_s,

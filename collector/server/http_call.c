@@ -69,6 +69,17 @@ void http_fail(struct http_request *request, unsigned status, const char *format
     va_end(arguments);
 }
 
+void http_see_other(struct http_request *request, const char *format, ...)
+{
+    struct http_answer *answer = &request->answer;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(answer->location, sizeof(answer->location), format, arguments);
+    va_end(arguments);
+    answer->status = 303;
+    answer->content_type = "text/html; charset=utf-8";
+}
+
 void http_later(struct http_request *request, unsigned status, unsigned wait_s,
                 const char *format, ...)
 {
