@@ -212,4 +212,4 @@ class Around(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

@@ -115,4 +115,4 @@ class BadValues(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

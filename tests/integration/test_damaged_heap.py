@@ -85,4 +85,4 @@ class DamagedHeap(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

@@ -207,4 +207,4 @@ class Deadlocks(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

@@ -111,4 +111,4 @@ def add_tests():
 add_tests()
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

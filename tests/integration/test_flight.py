@@ -432,4 +432,4 @@ if __name__ == "__main__":
     if missing or not glob.glob("/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.xray-*.a"):
         print(f"SKIPPED: {' '.join(missing)} or clang's XRay runtime is not installed")
         raise SystemExit(77)
-    unittest.main(verbosity=2)
+    harness.main()

@@ -136,4 +136,4 @@ class Globals(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

@@ -468,4 +468,4 @@ class Heap(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

@@ -153,4 +153,4 @@ class LibraryContainers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

@@ -103,4 +103,4 @@ if __name__ == "__main__":
     if shutil.which("musl-gcc") is None:
         print("musl-gcc is not installed: musl is not tested")
         sys.exit(77)
-    unittest.main(verbosity=2)
+    harness.main()

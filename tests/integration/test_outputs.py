@@ -355,4 +355,4 @@ class Views(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

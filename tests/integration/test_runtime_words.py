@@ -222,4 +222,4 @@ class RuntimeWords(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

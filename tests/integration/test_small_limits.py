@@ -79,4 +79,4 @@ class SmallLimits(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

@@ -122,4 +122,4 @@ class TailCalls(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

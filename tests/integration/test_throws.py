@@ -55,4 +55,4 @@ class Throws(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

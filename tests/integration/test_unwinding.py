@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 
+import harness
 from harness import BUILD, state_of, wait_for
 
 DEEP = r"""
@@ -157,4 +158,4 @@ class Unwinding(unittest.TestCase):
 if __name__ == "__main__":
     if os.uname().machine != "x86_64":
         sys.exit(77)
-    unittest.main(verbosity=2)
+    harness.main()

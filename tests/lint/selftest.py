@@ -84,6 +84,8 @@ CASES = [
     ("source_rules", "base/a.c", SPDX + function("f", "    goto out;\n"), "goto"),
     ("source_rules", "base/a.c", SPDX + "typedef struct a a;\n", "typedef of a tag"),
     ("source_rules", "base/a.c", SPDX + "// TODO: more\n", "TODO left behind"),
+    ("source_rules", "tests/test_a.py", "# SPDX-License-Identifier: Apache-2.0\nunittest.main()\n",
+     "no reason of a skipped test"),
     ("source_rules", "base/a.c", SPDX + "/* old */\n", "written with //"),
     ("source_rules", "base/a.h", SPDX + "#pragma once\n", "opens with"),
     ("source_rules", "base/a.h", HEADER.replace("#pragma once\n", ""), "no #pragma"),

@@ -57,6 +57,8 @@ def line_problems(path, lines):
         match = UNFINISHED.search(line)
         if match:
             yield f"{path}:{number}: {match.group(1)} left behind"
+        if "unittest.main()" in line:
+            yield f"{path}:{number}: without verbosity=2 no reason of a skipped test is printed"
     if not path.endswith(SOURCES):
         return
     for number, line in enumerate(lines, 1):

@@ -4,10 +4,12 @@
 # home. A test that needs it is skipped with the reason; tests/check counts such tests and
 # lists them.
 
+import ctypes
 import functools
 import os
 import resource
 import shutil
+import signal
 import subprocess
 
 
@@ -42,6 +44,23 @@ def no_namespaces():
 
 def no_mounts():
     return refusal("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/tmp")
+
+
+def no_tracing():
+    """Why a process may not trace its own child here, as with a seccomp filter or Yama's scope 3."""
+    seize = 0x4206
+    libc = ctypes.CDLL(None, use_errno=True)
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    try:
+        if libc.ptrace(seize, child, None, None) == 0:
+            return ""
+        return f"no process can be traced here: {os.strerror(ctypes.get_errno())}"
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def no_root():
