@@ -42,7 +42,7 @@ OFFERED = 0.6  # of it, where reports come at a rate
 SENT_ALL, DOUBLED = 50000, 6  # how many are all sent; how often more are doubled
 MOST = 5000  # reports of one measurement
 BACKUP = 4  # times as many during backups: what their beginning costs comes once in each
-# What docs/operations.md sets for a fleet.
+# What docs/how-to/several-collectors.md sets for a fleet.
 SETTINGS = ("wal_compression=lz4", "checkpoint_timeout=15min")
 STORES = ("SQLite", "PostgreSQL", "S3")
 PAGES = ("/", "/groups", "/groups?q=is:any&sort=count", "/healthz")

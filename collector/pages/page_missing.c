@@ -21,7 +21,7 @@ struct missing_images {
     size_t count;
 };
 
-// reasons is what each symbol_status means, in the words of docs/symbolizing.md.
+// reasons is what each symbol_status means, in the words of docs/reference/frames.md.
 static const struct {
     const char *status;
     const char *sentence;

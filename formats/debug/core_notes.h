@@ -7,7 +7,7 @@
 // thread with its registers, the process, the signal, the auxiliary vector, the table
 // of mapped files. A note of a known kind that is too short is reported, and reading
 // goes on after it; other kinds are returned as CORE_NOTE_OTHER. Only small strings are
-// copied, and nothing is allocated. docs/cores.md says which writer writes which notes.
+// copied, and nothing is allocated. docs/reference/cores.md says what is made of each.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

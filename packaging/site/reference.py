@@ -122,7 +122,7 @@ def body_of_requests(text):
 def body_of_metrics(text):
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)", text, re.MULTILINE))
     shown = ["<h1>Metrics of the collector</h1><p>What <code>GET /metrics</code> prints for Prometheus. "
-             'Alerts and a dashboard are in <a href="../operations.html#watching">Operations</a>.</p>',
+             'Alerts and a dashboard are in <a href="../how-to/monitor.html">Monitor a collector</a>.</p>',
              table("metric", "type", "meaning")]
     for name, words in sorted(re.findall(r"^# HELP (\w+) (.*)", text, re.MULTILINE)):
         shown.append(f'<tr><td id="{slug(name)}"><code>{name}</code></td><td>{kinds[name]}</td>'

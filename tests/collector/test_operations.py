@@ -24,7 +24,8 @@ from running import Collector, wait_for
 
 BINARY = None
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-PAGES = ("docs/operations.md", "docs/how-to/backup.md", "docs/how-to/point-in-time.md")
+PAGES = ("docs/how-to/monitor.md", "docs/how-to/several-collectors.md", "docs/how-to/backup.md",
+         "docs/how-to/point-in-time.md")
 # Metrics that exist only with a body store.
 OF_SEGMENTS = {"crashhook_bodies_staged_seconds", "crashhook_segment_bytes"}
 
@@ -125,7 +126,7 @@ class Operations(unittest.TestCase):
         here |= set(re.findall(r"^# TYPE (\w+)", said, re.MULTILINE)) | OF_SEGMENTS
         here.add("crashhook_segment_failures_total")
         for path in ("packaging/prometheus/crashhook-alerts.yml",
-                     "packaging/grafana/crashhook-collector.json", "docs/operations.md"):
+                     "packaging/grafana/crashhook-collector.json", "docs/how-to/monitor.md"):
             named = {re.sub(r"_(bucket|sum|count)$", "", name)
                      for name in re.findall(r"crashhook_\w+", read(path))}
             self.assertEqual(named - here, set(), path)

@@ -26,11 +26,12 @@ from browser import Browser  # noqa: E402
 DOCS = os.path.join(SOURCE, "docs")
 PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/ci-gate.md", "how-to/collector.md",
          "how-to/debugger.md", "how-to/heap.md", "how-to/masking.md", "how-to/nginx.md",
-         "how-to/read-a-report.md", "how-to/sentry.md", "cores.md", "costs.md", "limits.md",
+         "how-to/read-a-report.md", "how-to/sentry.md", "how-to/add-data.md", "how-to/cores.md",
+         "how-to/types.md", "costs.md", "limits.md",
          "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md", "from-swift.md",
-         "from-systemd-coredump.md", "privacy.md", "troubleshooting.md", "types.md")
+         "from-systemd-coredump.md", "privacy.md", "troubleshooting.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
-PAGES_OF_OTHERS = ("operations.md", "how-to/backup.md", "how-to/point-in-time.md")
+PAGES_OF_OTHERS = ("how-to/monitor.md", "how-to/several-collectors.md", "how-to/backup.md", "how-to/point-in-time.md")
 SITE = os.path.join(SOURCE, "packaging", "build-site")
 # What people ask first, the page that answers, and words of the answer.
 QUESTIONS = {

@@ -67,7 +67,7 @@ EDITS = {
              r"\1 && compressed.ch_type != DECOMPRESS_STORED"),
             (r"(\bheader\.ch_type != DECOMPRESS_ZSTD)",
              r"\1 && header.ch_type != DECOMPRESS_STORED")],
-        "docs/symbolizing.md": [(r"\Z", "\nSections may be stored.\n")],
+        "docs/reference/frames.md": [(r"\Z", "\nSections may be stored.\n")],
     },
     "A runtime's version": {
         "languages/python.c": [

@@ -3,7 +3,7 @@
 # compare_names CRASHHOOK COUNT SEED FILE...: names, inlined calls, files and lines of
 # COUNT random addresses of each FILE's code, by crashhook, addr2line and
 # llvm-symbolizer. Every difference is put down to a cause that is checked for that
-# address; docs/symbolizing.md explains each cause. One without a cause is a failure.
+# address. One without a cause is a failure.
 
 import bisect
 import collections
