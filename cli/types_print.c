@@ -7,8 +7,8 @@
 #include "formats/debug/btf.h"
 #include "formats/debug/ctf_file.h"
 #include "report/json/json_writer.h"
-#include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_name.h"
+#include "symbolizer/types/type_table.h"
 
 static bool has_members(const struct type *type)
 {

@@ -14,7 +14,7 @@
 #include "base/array.h"
 #include "base/hex.h"
 #include "base/system/file.h"
-#include "base/system/reachable.h"
+#include "base/system/mounts.h"
 #include "formats/debug/elf.h"
 #include "report/file/report_tree.h"
 #include "report/grouping/report_in_app.h"

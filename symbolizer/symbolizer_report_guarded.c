@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/system/reachable.h"
+#include "base/system/mounts.h"
 #include "base/text.h"
 #include "report/file/system_image.h"
 #include "symbolizer/cache/symbol_cache_folder.h"

@@ -6,7 +6,6 @@
 
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/arguments/argument_value.h"
-#include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_table.h"
 
 enum { VECTORS_MAX = 8, EIGHTBYTE_BITS = 64, LARGE_BYTES = 16 };

@@ -6,10 +6,89 @@
 #include <string.h>
 
 #include "report/value/report.h"
-#include "symbolizer/fault/argument_freed.h"
-#include "symbolizer/fault/argument_outer.h"
 #include "symbolizer/fault/argument_path.h"
+#include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/fault.h"
+
+enum { REGISTERS = 6, LEVELS_MAX = 4, NEAR_NULL_BYTES = 65536 };
+
+// first_in_app gives the first in-app call after index, which called; 0: there is none.
+static size_t first_in_app(const struct argument_stack *stack, size_t index)
+{
+    for (size_t i = index + 1; i < stack->count; i++)
+        if (!report_flag(stack->calls[i].from, "system"))
+            return stack->calls[i].image != NULL ? i : 0;
+    return 0;
+}
+
+// outer_name names the pointer that was passed in a register, if with what was added to
+// it it has the value.
+static bool outer_name(struct argument_trace *trace, size_t caller, uint8_t reg,
+                       uint64_t value, struct argument_named *out)
+{
+    if (!argument_trace_register(trace, caller, reg, FAULT_WORD_BYTES, out) &&
+        !argument_trace_offset(trace, caller, reg, out))
+        return false;
+    const struct type_table *table = &out->call->image->types.table;
+    return !out->is_address && out->scale == 1 && out->has_value &&
+           table->types[type_strip(table, out->type)].kind == TYPE_POINTER &&
+           out->value + (uint64_t)out->added == value &&
+           (out->added == 0 || !argument_trace_leads(trace, out->value));
+}
+
+// outer_find_at finds what the call at index passed as value. A register that passes
+// nothing may still have a copy of it, by the same name.
+static bool outer_find_at(struct argument_trace *trace, size_t index, uint64_t value,
+                          struct argument_named *out)
+{
+    const struct argument_machine *machine = argument_machine_of(trace->stack->arch);
+    const struct argument_step *step = argument_trace_step(trace, index);
+    struct argument_named other = { 0 };
+    int found = -1;
+    bool same = true;
+    if (step == NULL || step->effects.flow != INSTRUCTION_CALLS)
+        return false;
+    for (int i = 0; i < REGISTERS && same; i++) {
+        if (!outer_name(trace, index, machine->arguments[i], value, &other))
+            continue;
+        if (found >= 0)
+            same = outer_name(trace, index, machine->arguments[found], value, out) &&
+                   strcmp(out->expression.bytes, other.expression.bytes) == 0;
+        found = found < 0 ? i : found;
+    }
+    argument_named_deinit(&other);
+    return found >= 0 && same &&
+           outer_name(trace, index, machine->arguments[found], value, out);
+}
+
+// argument_outer_find names the pointer that the first in-app function that led to call
+// index passed in a register as value, which is its own value and out->added. Where
+// that is an argument close to null, its caller is looked at, too. False: there is no
+// such register, or several.
+static bool argument_outer_find(struct argument_trace *trace, size_t index,
+                                uint64_t value, struct argument_named *out)
+{
+    const struct argument_stack *stack = trace->stack;
+    struct argument_named next = { 0 };
+    bool found = false;
+    for (int level = 0; level < LEVELS_MAX; level++) {
+        index = first_in_app(stack, index);
+        if (index == 0 || !outer_find_at(trace, index, value, &next))
+            break;
+        struct argument_named before = *out;
+        *out = next;
+        next = before;
+        found = true;
+        value = out->value;
+        // An argument that is close to null may be a member of what is null further
+        // out.
+        if (!out->variable || out->role != ARGUMENT_PARAMETER || value == 0 ||
+            value + NEAR_NULL_BYTES >= 2 * (uint64_t)NEAR_NULL_BYTES)
+            break;
+    }
+    argument_named_deinit(&next);
+    return found;
+}
 
 // fault_operand_address computes the address of an operand from the registers.
 static bool fault_operand_address(const struct fault *f,
@@ -523,7 +602,6 @@ static bool fault_find_returned(const struct fault *f, size_t index,
 // member of a null pointer of the caller's. False: there is no such name.
 static bool fault_settle(struct fault *f)
 {
-    enum { NEAR_NULL_BYTES = 65536 };
     struct argument_named outer = { 0 };
     bool system =
         report_flag(json_array_get(f->trace.frames, f->named.frame), "system");

@@ -8,7 +8,17 @@
 // scope, and of the members of objects that these are or point to.
 #pragma once
 #include "symbolizer/fault/argument_trace.h"
-#include "symbolizer/values/type_extent.h"
+#include "symbolizer/values/type_scalar.h"
+#include "symbolizer/values/type_value.h"
+
+// A type_extent is where elements are and how many there are: of an array, of a
+// container that has them side by side, of a block of the heap that a pointer leads to.
+struct type_extent {
+    const char *kind; // "array", "vector", "block"
+    uint64_t address; // of the first element
+    uint64_t count;
+    uint64_t each; // bytes of an element
+};
 
 struct argument_index {
     struct text index; // as the source calls it

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "symbolizer/types/type_members.h"
+#include "symbolizer/types/type_table.h"
 
 // PARTS_MAX is the number of members and elements of a path.
 enum { PARTS_MAX = 8 };

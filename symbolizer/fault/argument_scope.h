@@ -5,12 +5,13 @@
 // of its unit. What code does with a register or a place in memory is named by them
 // (argument_trace.h).
 #pragma once
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
+#include "base/text.h"
+#include "symbolizer/arguments/argument_image.h"
 #include "symbolizer/arguments/argument_stack.h"
 
 enum { ARGUMENT_SCOPE_MAX = 256 };
@@ -61,3 +62,9 @@ argument_scope_in_register(const struct argument_scope *scope, uint8_t reg);
 // none has.
 const struct argument_variable *argument_scope_at(const struct argument_scope *scope,
                                                   uint64_t address, uint64_t bytes);
+
+// argument_returned_name appends the name of the function that begins at vaddr, or to
+// which the stub of a procedure linkage table there leads. False: it has none, or is
+// one that compilers call and sources do not.
+bool argument_returned_name(struct argument_image *image, uint64_t vaddr,
+                            struct text *out);

@@ -9,7 +9,7 @@
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/fault/argument_path.h"
-#include "symbolizer/fault/argument_returned.h"
+#include "symbolizer/fault/argument_scope.h"
 #include "symbolizer/types/type_table.h"
 
 enum {

@@ -7,12 +7,13 @@
 #pragma once
 #include <jansson.h>
 
-#include "symbolizer/fault/argument_freed.h"
 #include "symbolizer/fault/argument_index.h"
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/library_functions.h"
 
 enum { FAULT_WORD_BYTES = 8 };
+
+enum { ARGUMENT_FREED_TEXT = 9 }; // a word of characters, with the NUL
 
 // fault is the crash whose variable is looked for.
 struct fault {
@@ -68,3 +69,14 @@ bool fault_name_length(struct fault *f);
 // fault_name_freed names the pointer with which the program called free, realloc or
 // delete, where malloc found that it is none of a block, or that the block is damaged.
 bool fault_name_freed(struct fault *f);
+
+// argument_freed_state gives "stack" or "image" for memory that malloc never has,
+// "misaligned" for an address that it never gives, or "text" if characters stand in the
+// place of the size, which are stored in text unless texts are masked. NULL: none of it
+// is so.
+const char *argument_freed_state(const struct argument_stack *stack, uint64_t address,
+                                 char text[static ARGUMENT_FREED_TEXT]);
+
+// argument_freed_size gives how many bytes glibc's malloc has for the block at address,
+// freed or not, by the size in front of it; 0: none can stand there.
+uint64_t argument_freed_size(const struct argument_stack *stack, uint64_t address);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/reachable.h"
+#include "base/system/mounts.h"
 
 enum { PAGE_BYTES = 4096 };
 

@@ -8,7 +8,6 @@
 #include "formats/debug/btf.h"
 #include "formats/debug/elf.h"
 #include "symbolizer/types/type_check.h"
-#include "symbolizer/types/type_order.h"
 
 enum { POINTER_SIZE = 8, POINTER_SIZE_32 = 4 };
 

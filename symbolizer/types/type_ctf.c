@@ -6,7 +6,6 @@
 
 #include "symbolizer/types/type_btf.h"
 #include "symbolizer/types/type_check.h"
-#include "symbolizer/types/type_order.h"
 
 // ALL_DICTS_MAX bounds the total of all dictionaries of a file, in types and in bytes:
 // members of an archive may overlap, so the file's size is no bound.

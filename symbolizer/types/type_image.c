@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/types/type_members.h"
 #include "symbolizer/types/type_name.h"
+#include "symbolizer/types/type_table.h"
 
 enum { WORDS_MAX = 160, POINTERS_MAX = 4 };
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "report/secrets/sanitize.h"
 #include "report/secrets/secret.h"
-#include "symbolizer/types/type_members.h"
+#include "symbolizer/types/type_table.h"
 #include "symbolizer/values/layout_table.h"
 #include "symbolizer/values/type_scalar.h"
 

@@ -35,7 +35,7 @@ def own_parsers():
                sorted(glob.glob(os.path.join(TOP, folder, "**", "*.c"), recursive=True))
                if not f.endswith("/decompress_none.c")]  # stands in for decompress.c
     sources += [os.path.join(TOP, "symbolizer", "types", f"type_{n}.c")
-                for n in ("btf", "check", "ctf", "name", "order", "table")]
+                for n in ("btf", "check", "ctf", "name", "table")]
     sources += [os.path.join(TOP, "fuzz", f) for f in ("formats/fuzz_ctf.c", "replay.c")]
     corpus = os.path.join(TOP, "fuzz", "corpus", "ctf")
     flags = ["-I", TOP, "-D_GNU_SOURCE", "-DCRASHHOOK_SANITIZED=0", "-lz", "-ldeflate", "-lzstd"]
