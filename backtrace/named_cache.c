@@ -8,7 +8,7 @@
 
 #include "backtrace/local_images.h"
 #include "backtrace/symbol.h"
-#include "base/system/reachable.h"
+#include "base/system/mounts.h"
 #include "crashhook/backtrace.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 #include "symbolizer/names/symbol_image.h"

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/system/file.h"
-#include "base/system/reachable.h"
+#include "base/system/mounts.h"
 #include "formats/debug/elf.h"
 #include "formats/interchange/source_bundle.h"
 #include "report/file/digest.h"
