@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the reports of a group have in common, and what they carry, counted.
+// What the reports of a group have in common.
 #include <stdio.h>
 #include <string.h>
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/query/store_values.h"
 #include "collector/requests/group_facts.h"
 #include "collector/requests/search.h"
-
-enum { FACET_VALUES = 6 };
 
 // write_common_value writes a value as a link to what else carries it. A tag is stored
 // with a line end between its key and its value.
@@ -62,48 +59,4 @@ void page_common_write(struct text *out, struct store *store,
             html_write(out, "</span><i>none of the others</i></li>");
     }
     html_write(out, "</ul></section>\n");
-}
-
-// facet_list is the values of one kind while they are written.
-struct facet_list {
-    struct text *out;
-    const struct group_fact_kind *kind;
-    int64_t most;
-    size_t count;
-};
-
-static void write_facet_value(void *context, const struct store_value *value)
-{
-    struct facet_list *list = context;
-    if (list->count++ == 0) {
-        list->most = value->count;
-        html_write(list->out, "<div><h3>%s</h3><ul class=\"bars\">", list->kind->label);
-    }
-    html_write(list->out, "<li>");
-    write_common_value(list->out, list->kind, value->value);
-    html_write(list->out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
-               (long long)list->most, (long long)value->count);
-    page_write_number(list->out, value->count);
-    html_write(list->out, "</b></li>");
-}
-
-void page_facets_write(struct text *out, struct store *store, const char *id)
-{
-    size_t count;
-    const struct group_fact_kind *kinds = group_fact_kinds(&count);
-    html_write(out,
-               "<details class=\"card facets\" open><summary><h2>Counted</h2></summary>"
-               "<div class=\"cards\">");
-    for (size_t i = 0; i < count; i++) {
-        struct facet_list list = { .out = out, .kind = &kinds[i] };
-        struct store_values asked = { .kind = (int)kinds[i].facet,
-                                      .limit = FACET_VALUES };
-        // A group's page without one of these lists is better than no page.
-        enum ch_status status =
-            store_list_values(store, id, &asked, write_facet_value, &list);
-        (void)status;
-        if (list.count != 0)
-            html_write(out, "</ul></div>");
-    }
-    html_write(out, "</div></details>\n");
 }

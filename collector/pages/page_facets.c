@@ -24,7 +24,8 @@ struct facet_bars {
     bool named;                  // the page names the key
 };
 
-// write_narrowed begins a link to the groups of the search with one more term or two.
+// write_narrowed begins a link to the groups of the search with one more term or two,
+// or to the reports of the only group that it is about.
 static void write_narrowed(struct text *out, const struct filter *filter,
                            const struct text *terms)
 {
@@ -35,8 +36,11 @@ static void write_narrowed(struct text *out, const struct filter *filter,
     text_append(&all, terms->bytes, terms->size);
     if (text_ok(&all))
         filter_encode(&query, all.bytes);
-    html_write(out, "<a class=\"name\" href=\"/groups?q=%.*s\">", 3 * SEARCH_SIZE,
-               text_ok(&query) && query.size != 0 ? query.bytes : "");
+    const char *group = filter->store.group;
+    html_write(out, "<a class=\"name\" href=\"/groups%s%s?q=%.*s%s\">",
+               group != NULL ? "/" : "", group != NULL ? group : "", 3 * SEARCH_SIZE,
+               text_ok(&query) && query.size != 0 ? query.bytes : "",
+               group != NULL ? "#reports" : "");
 }
 
 static void write_value_link(struct text *out, const struct filter *filter,
@@ -92,32 +96,39 @@ static void write_facet_bar(void *context, const struct store_counted *counted)
 void page_facets_beside_write(struct text *out, struct store *store,
                               const struct filter *filter)
 {
+    const char *group = filter->store.group;
     struct counts_request counts = { .filter = *filter };
     struct store_found found = { 0 };
     struct text CH_CLEANUP(text_deinit) list = { 0 };
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     struct facet_bars bars = { .out = &list,
                                .filter = filter,
-                               .wanted = " program release environment host kind"
-                                         " kernel " };
-    counts.filter.store.limit = REPORTS_BESIDE_LIST;
+                               .wanted = group != NULL
+                                             ? " release environment host kernel"
+                                               " processor uptime thread address depth"
+                                               " register argument tag "
+                                             : " program release environment host kind"
+                                               " kernel " };
+    counts.filter.store.limit = group != NULL ? COUNTS_DEFAULT : REPORTS_BESIDE_LIST;
     counts.filter.store.cursor = NULL;
     // A list without its counts is better than no list.
-    if (counts_run(store, &counts, VALUES_BESIDE_LIST, write_facet_bar, &bars,
-                   &found) != CH_OK ||
+    if (counts_run(store, &counts, group != NULL ? VALUES_OF_EACH : VALUES_BESIDE_LIST,
+                   write_facet_bar, &bars, &found) != CH_OK ||
         bars.key == NULL)
         return;
     end_bars(&bars);
     filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
-    html_write(out,
-               "<aside class=\"card facets\" aria-label=\"Counts\"><h2><a"
-               " href=\"/facets?%.*s\">Counts</a></h2><p class=\"about\">Of ",
+    html_write(out, "<section class=\"card facets\"><h2><a href=\"/facets?%.*s",
                3 * SEARCH_SIZE, query.size != 0 ? query.bytes : "");
-    html_write(out, "%s", found.more ? "the newest " : "");
+    if (group != NULL)
+        html_write(out, "%sgroup=%s", query.size != 0 ? "&" : "", group);
+    html_write(out, "\">Counts</a></h2><p class=\"about\">Of %s",
+               found.more ? "the newest " : "");
     page_write_number(out, found.count);
     html_write(out, " %s</p>", found.count == 1 ? "report" : "reports");
+    html_write(out, group != NULL ? "<div class=\"cards\">" : "<div>");
     text_append(out, list.bytes, list.size);
-    html_write(out, "</aside>\n");
+    html_write(out, "</div></section>\n");
 }
 
 static void write_key_choice(struct text *out, const char *parameter, const char *label,

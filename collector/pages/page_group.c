@@ -85,28 +85,6 @@ static void write_tickets(struct group_page *page, const struct store_group *gro
     html_write(page->out, "</ul></section>\n");
 }
 
-static void write_group_releases(struct text *out, const struct store_group *group)
-{
-    int64_t most = 1;
-    if (group->release_count == 0)
-        return;
-    for (size_t i = 0; i < group->release_count; i++)
-        most = group->release_counts[i] > most ? group->release_counts[i] : most;
-    html_write(out, "<section class=\"card\"><h2>Releases</h2><ul class=\"bars\">");
-    for (size_t i = 0; i < group->release_count; i++) {
-        html_write(out, "<li>");
-        page_write_link(out, "name", "release", group->releases[i], group->releases[i]);
-        html_write(out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
-                   (long long)most, (long long)group->release_counts[i]);
-        page_write_number(out, group->release_counts[i]);
-        html_write(out, "</b></li>");
-    }
-    html_write(out, "</ul>");
-    if (group->release_count == STORE_RELEASES)
-        html_write(out, "<p class=\"cut\">The %d seen last.</p>", STORE_RELEASES);
-    html_write(out, "</section>\n");
-}
-
 // write_decision writes what people decided, and whether a resolved group came back.
 static void write_decision(struct group_page *page, const struct store_group *group)
 {
@@ -264,7 +242,8 @@ static void write_group_hero(struct group_page *page, const struct store_group *
 
 // write_group_head writes the page down to its reports: beside the stack of the newest
 // one is what people decide and how often it happens.
-static void write_group_head(struct group_page *page, const struct store_group *group)
+static void write_group_head(struct group_page *page, const struct store_group *group,
+                             const struct filter *filter)
 {
     struct text *out = page->out;
     page_begin(out, group->title, group->title);
@@ -277,13 +256,12 @@ static void write_group_head(struct group_page *page, const struct store_group *
     write_tickets(page, group);
     page_triage_write(out, page->store, group);
     write_timeline(page, group);
-    write_group_releases(out, group);
     page_similar_write(out, page->store, group);
     page_history_write(out, page->store, group->id);
     html_write(out, "</aside><div class=\"body\" id=\"stack\">");
     write_newest(page, group);
     page_common_write(out, page->store, group);
-    page_facets_write(out, page->store, group->id);
+    page_facets_beside_write(out, page->store, filter);
 }
 
 // write_reports_head begins the list of the group's reports, with a search among them.
@@ -356,7 +334,7 @@ void page_group(struct http_request *request)
         !api_audit(request, "view", request->id))
         return;
     if (status == CH_OK) {
-        write_group_head(&page, &copy.group);
+        write_group_head(&page, &copy.group, &filter);
         write_reports_head(&page, &copy.group, &filter);
         status =
             store_list_reports(store, &filter.store, write_report_row, &page, next);

@@ -78,7 +78,7 @@ void page_triage_write(struct text *out, struct store *store,
                        const struct store_group *group);
 
 // page_facets_beside_write counts the values of the newest reports of a search, to be
-// shown beside its groups.
+// shown beside its groups, or above the reports of the only one.
 void page_facets_beside_write(struct text *out, struct store *store,
                               const struct filter *filter);
 
@@ -97,11 +97,9 @@ void page_suspects_write(struct text *out, struct store *store,
                          const struct store_group *group, const json_t *report,
                          int64_t now_ms);
 
-// page_common_write writes what the reports of a group have in common, and
-// page_facets_write what they carry, counted.
+// page_common_write writes what the reports of a group have in common.
 void page_common_write(struct text *out, struct store *store,
                        const struct store_group *group);
-void page_facets_write(struct text *out, struct store *store, const char *id);
 
 // page_history_write writes what was done with a group.
 void page_history_write(struct text *out, struct store *store, const char *id);

@@ -194,6 +194,23 @@ class Pages(Planted):
             self.assertEqual("kernel " + self.plan["one_kernel"][1] in text,
                              id == self.plan["one_kernel"][0])
 
+    def test_the_counts_of_a_group_follow_its_search_and_lead_to_its_reports(self):
+        id = self.plan["next"][0]
+        group = self.plan["groups"][id]
+        release, count = max(group["releases"].items(), key=lambda item: item[1])
+        self.browser.go(f"{self.collector.url}/groups/{id}")
+        self.assertIn(f"Of {group['count']} reports\n", self.text(".facets"))
+        text = self.follow(release, ".facets a")
+        self.assertIn(f"Of {count} reports\n", text)
+        host = next(host for host in group["hosts"] if f"\n{host}\n" in self.text(".facets"))
+        self.follow(host, ".facets a")
+        rows = self.browser.evaluate("[...document.querySelectorAll('.reports li')]"
+                                     ".map(e => e.innerText)")
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertIn(release, row)
+            self.assertIn(host, row)
+
     def test_two_releases_of_a_program_are_compared(self):
         self.follow("Releases")
         self.follow("ledgerd")
