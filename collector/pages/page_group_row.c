@@ -136,11 +136,8 @@ void page_group_line_write(void *context, const struct store_group *group)
     struct page_group_rows *rows = context;
     struct text *out = rows->out;
     rows->count++;
-    html_write(out, "<li><a href=\"/groups/%s\">%.*s</a>", group->id, TITLE_BYTES,
+    html_write(out, "<li><a href=\"/groups/%s\">%.*s</a><span>", group->id, TITLE_BYTES,
                group->title);
-    html_write(out, "<span>");
-    for (size_t i = 0; i < group->program_count && i < 1; i++)
-        html_write(out, "%.*s, ", CHIP_BYTES, page_base_name(group->programs[i]));
     page_write_number(out, group->filtered_count);
     html_write(out, "%s %s on ", group->filtered_more ? "+" : "",
                group->filtered_count == 1 ? "report" : "reports");

@@ -36,7 +36,7 @@ static void write_release_bar(struct text *out, const struct release *release,
     search_write_term(&query, "program", release->program);
     text_append_string(&query, " ");
     search_write_term(&query, "release", release->name);
-    html_write(out, "<li><a class=\"name s%zu\" href=\"/groups?q=", series);
+    html_write(out, "<li class=\"s%zu\"><a class=\"name\" href=\"/groups?q=", series);
     filter_encode(out, text_ok(&query) ? query.bytes : "");
     html_write(out,
                "\"><bdi>%.*s</bdi> <bdi>%.*s</bdi></a><meter min=\"0\" max=\"%lld\""
@@ -237,28 +237,11 @@ static void write_per_mille(struct text *out, int64_t part, int64_t whole)
                (long long)(mille % 10));
 }
 
-// write_release_count writes a number as a link to the groups that it counts.
+// write_release_count writes a number as a link to the groups that it counts: those
+// with the release as the value of key, or, where that is NULL, those that came back in
+// it.
 static void write_release_count(struct text *out, const struct release *release,
                                 const char *key, const char *more, int64_t number)
-{
-    struct text CH_CLEANUP(text_deinit) query = { 0 };
-    html_write(out, "<td>");
-    if (number == 0) {
-        html_write(out, "0</td>");
-        return;
-    }
-    search_write_term(&query, "program", release->program);
-    text_append_string(&query, " is:any ");
-    search_write_term(&query, key, release->name);
-    html_write(out, "<a href=\"/groups?q=");
-    filter_encode(out, text_ok(&query) ? query.bytes : "");
-    html_write(out, "%s\">", more);
-    page_write_number(out, number);
-    html_write(out, "</a></td>");
-}
-
-// write_back writes how many groups came back in a release, as a link to them.
-static void write_back(struct text *out, const struct release *release, int64_t number)
 {
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     if (number == 0) {
@@ -266,11 +249,14 @@ static void write_back(struct text *out, const struct release *release, int64_t 
         return;
     }
     search_write_term(&query, "program", release->program);
-    text_append_string(&query, " is:regressed");
+    text_append_string(&query, key != NULL ? " is:any " : " is:regressed");
+    if (key != NULL)
+        search_write_term(&query, key, release->name);
     html_write(out, "<td><a href=\"/groups?q=");
     filter_encode(out, text_ok(&query) ? query.bytes : "");
-    html_write(out, "&for_release=");
-    filter_encode(out, release->name);
+    html_write(out, "%s", more);
+    if (key == NULL)
+        filter_encode(out, release->name);
     html_write(out, "\">");
     page_write_number(out, number);
     html_write(out, "</a></td>");
@@ -289,14 +275,16 @@ static void write_release(struct releases_page *page, size_t i, int64_t starts)
     page_write_number(out, release->recent);
     html_write(out, "</td>");
     write_release_count(out, release, "first_release", "", row->began);
-    write_back(out, release, row->back);
+    write_release_count(out, release, NULL, "&for_release=", row->back);
     html_write(out, "<td>");
-    if (starts > 0 && row->starts > 0)
+    if (row->starts > 0)
         write_per_mille(out, row->starts + starts / (2 * PER_MILLE), starts);
-    html_write(out, "</td><td>");
+    if (starts > 0)
+        html_write(out, "</td><td>");
     if (row->starts > 0)
         write_per_mille(out, row->starts - row->crashes, row->starts);
-    html_write(out, "</td><td>");
+    if (starts > 0)
+        html_write(out, "</td><td>");
     page_write_age(out, "", release->first_seen_ms, page->now_ms);
     html_write(out, "</td><td>");
     page_write_age(out, "", release->last_seen_ms, page->now_ms);
@@ -318,11 +306,13 @@ static void write_program_releases(struct releases_page *page, size_t start, siz
                "<section class=\"card\"><h2><a href=\"/releases?program=%.*s\">%.*s</a>"
                "%s%.*s</h2><div class=\"scroll\"><table class=\"counts\"><thead><tr>"
                "<th>release</th><th>reports</th><th>of 14 days</th><th>new groups</th>"
-               "<th>came back</th><th>adoption</th><th>crash-free</th><th>first seen"
-               "</th><th>last seen</th></tr></thead><tbody>\n",
+               "<th>came back</th>",
                3 * PAGE_SHORT, text_ok(&name) && name.size != 0 ? name.bytes : "",
                PAGE_SHORT, first->program, first->project[0] != 0 ? " \u00b7 " : "",
                PAGE_SHORT, first->project);
+    if (starts > 0)
+        html_write(out, "<th>adoption</th><th>crash-free</th>");
+    html_write(out, "<th>first seen</th><th>last seen</th></tr></thead><tbody>\n");
     for (size_t i = start; i < start + shown; i++)
         write_release(page, i, starts);
     html_write(out, "</tbody></table></div>");
