@@ -164,13 +164,13 @@ static void write_bulk(struct text *out, const struct http_request *request,
         out,
         "<div class=\"bulk\"><input type=\"hidden\" name=\"back\" value=\"%.*s\">"
         "<span>Chosen groups:</span>"
-        "<button name=\"status\" value=\"resolved\">Resolve</button>"
-        "<button name=\"status\" value=\"ignored\">Ignore</button>"
-        "<button name=\"status\" value=\"open\">Reopen</button>"
+        "<button name=\"status\" value=\"resolved\" accesskey=\"r\">Resolve</button>"
+        "<button name=\"status\" value=\"ignored\" accesskey=\"i\">Ignore</button>"
+        "<button name=\"status\" value=\"open\" accesskey=\"o\">Reopen</button>"
         "<button name=\"merge\" value=\"1\" title=\"Into the first of"
         " them\">Merge</button>"
         "<input name=\"assignee\" placeholder=\"assign to\" aria-label=\"Assign to\""
-        " maxlength=\"100\" autocomplete=\"off\">"
+        " maxlength=\"100\" autocomplete=\"off\" accesskey=\"a\">"
         "<button name=\"assign\" value=\"1\">Assign</button></div>",
         4 * SEARCH_SIZE, query.size != 0 ? query.bytes : "");
 }
@@ -216,8 +216,8 @@ static void write_group_list(struct http_request *request, struct filter *filter
                         "<p>No group with these filters.</p></div>");
         return;
     }
-    html_write(out, "<div class=\"listed\"><div><form class=\"list\" method=\"post\""
-                    " action=\"/groups\"><ol class=\"groups\">");
+    html_write(out, "<div class=\"listed\"><div><form class=\"list\" id=\"groups\""
+                    " method=\"post\" action=\"/groups\"><ol class=\"groups\">");
     text_append(out, list->bytes, list->size);
     html_write(out, "</ol>\n");
     write_bulk(out, request, filter);
@@ -269,6 +269,9 @@ void page_groups(struct http_request *request)
                    STORE_COUNTED_MOST);
     page_write_logout(out, request);
     page_groups_write_search(out, &filter);
+    if (list.size != 0)
+        html_write(out, "<a class=\"skip\" href=\"#groups\" accesskey=\"l\">Skip to the"
+                        " groups</a>");
     write_terms(out, &filter, filter.store.term_count > asked);
     write_help(out);
     page_searches_write(out, request, &filter.search, orders[filter.store.sort].value);

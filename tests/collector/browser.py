@@ -125,6 +125,15 @@ class Browser:
         if leads:
             self.wait_event("Page.loadEventFired")
 
+    def press_access_key(self, letter):
+        """Presses the access key of what leads to another page."""
+        self.events.clear()
+        for kind in ("rawKeyDown", "char", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=letter, modifiers=1,
+                      text=letter if kind == "char" else "", unmodifiedText=letter,
+                      windowsVirtualKeyCode=ord(letter.upper()))
+        self.wait_event("Page.loadEventFired")
+
     def write(self, text):
         """Types text where the focus is."""
         self.call("Input.insertText", text=text)
