@@ -400,7 +400,7 @@ static int run_attach(const struct options *options)
 const struct command attach_command = {
     .name = "attach",
     .arguments = "PID",
-    .summary = "Report a live process, which goes on unharmed",
+    .summary = "Report a live process, which then continues",
     .options = attach_options,
     .run = run_attach,
     .arguments_min = 1,

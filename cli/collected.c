@@ -238,7 +238,7 @@ static int run_symbols_missing(const struct options *options)
 }
 
 #define LIST_OPTIONS                                                                   \
-    { "url", "URL", "the collector (else the first in CRASHHOOK_URL)", 0 },            \
+    { "url", "URL", "the collector (the first one in CRASHHOOK_URL)", 0 },             \
         { "token-file", "FILE", "file with the collector's token", 0 },                \
     {                                                                                  \
         "json", NULL, "print the collector's answer", 0                                \

@@ -165,7 +165,7 @@ static int run_releases_commits(const struct options *options)
 }
 
 static const struct option releases_commits_options[] = {
-    { "url", "URL", "the collector (else the first in CRASHHOOK_URL)", 0 },
+    { "url", "URL", "the collector (the first one in CRASHHOOK_URL)", 0 },
     { "token-file", "FILE", "file with the collector's token", 0 },
     { "json", NULL, "print the collector's answer", 0 },
     { "repo", "DIR", "the repository (the folder that it is started in)", 0 },

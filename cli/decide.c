@@ -215,10 +215,10 @@ static int run_split(const struct options *options)
 }
 
 #define COLLECTOR_OPTIONS                                                              \
-    { "url", "URL", "the collector (else the first in CRASHHOOK_URL)", 0 },            \
+    { "url", "URL", "the collector (the first one in CRASHHOOK_URL)", 0 },             \
         { "token-file", "FILE", "file with the collector's token", 0 },                \
     {                                                                                  \
-        "json", NULL, "print the group as the collector has it then", 0                \
+        "json", NULL, "print the changed group", 0                                     \
     }
 #define COMMENT_OPTION                                                                 \
     {                                                                                  \
@@ -256,7 +256,7 @@ static const struct option decide_options[] = { COLLECTOR_OPTIONS, { 0 } };
 const struct command resolve_command = {
     .name = "resolve",
     .arguments = "GROUP...",
-    .summary = "Say that the crashes of a group are fixed",
+    .summary = "Mark groups as fixed",
     .options = resolve_options,
     .run = run_resolve,
     .arguments_min = 1,
@@ -266,7 +266,7 @@ const struct command resolve_command = {
 const struct command reopen_command = {
     .name = "reopen",
     .arguments = "GROUP...",
-    .summary = "Take back that a group is resolved or ignored",
+    .summary = "Open groups that are resolved or ignored",
     .options = reopen_options,
     .run = run_reopen,
     .arguments_min = 1,
@@ -276,7 +276,7 @@ const struct command reopen_command = {
 const struct command ignore_command = {
     .name = "ignore",
     .arguments = "GROUP...",
-    .summary = "Leave a group out of the open ones, for good or for a while",
+    .summary = "Ignore groups, for good or for some time",
     .options = ignore_options,
     .run = run_ignore,
     .arguments_min = 1,
@@ -286,7 +286,7 @@ const struct command ignore_command = {
 const struct command assign_command = {
     .name = "assign",
     .arguments = "GROUP...",
-    .summary = "Say who works on a group",
+    .summary = "Assign groups to somebody, or to nobody",
     .options = assign_options,
     .run = run_assign,
     .arguments_min = 1,
@@ -306,7 +306,7 @@ const struct command comment_command = {
 const struct command merge_command = {
     .name = "merge",
     .arguments = "GROUP INTO",
-    .summary = "Make two groups of a collector one",
+    .summary = "Merge two groups of a collector",
     .options = decide_options,
     .run = run_merge,
     .arguments_min = 2,

@@ -71,7 +71,7 @@ static const struct option erase_options[] = {
     { "host", "NAME", "reports of this host", 0 },
     { "tag", "KEY:VALUE", "reports with this tag", 0 },
     { "project", "NAME", "of this project alone, for a token of all projects", 0 },
-    { "url", "URL", "the collector (else the first in CRASHHOOK_URL)", 0 },
+    { "url", "URL", "the collector (the first one in CRASHHOOK_URL)", 0 },
     { "token-file", "FILE", "file with the collector's token", 0 },
     { 0 },
 };

@@ -153,12 +153,12 @@ static const char *read_collector_limits(const struct options *options,
     struct body_packer_options packing;
     struct symbol_store_options symbols;
     if (body_packer_read(options->body_segments, &packing) != CH_OK)
-        return "--body-segments is not such as 8M/10m";
+        return "--body-segments is not a size and a time such as 8M/10m";
     if (!read_symbol_options(options, &symbols))
         return "--symbol-cache is not a size such as 10G, or --symbol-keep not a time"
                " such as 180d";
     if (rate_init(options->rate, &collector->rate) != CH_OK)
-        return "--rate is not such as 600/1m";
+        return "--rate is not a count and a time such as 600/1m";
     if (rate_init("30/1m", &collector->sign_ins) != CH_OK ||
         rate_init(NULL, &collector->project_rates) != CH_OK)
         return "out of memory";

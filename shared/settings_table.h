@@ -143,7 +143,7 @@
         "Keep the stacks that C++ exceptions are thrown with.") \
     ROW("CRASHHOOK_STARTS", "starts", WORD, starts, \
         "no", "yes or no", "no yes", \
-        "Count starts and clean ends for the collector, which tells how many crash.") \
+        "Count starts and clean ends, from which the collector computes crash-free rates.") \
     ROW("CRASHHOOK_TAGS", "tags", PAIRS, tags, \
         "", "k=v,k=v", "", \
         "Tags put in each report.") \
@@ -158,7 +158,7 @@
         "Where it runs: production, staging.") \
     ROW("CRASHHOOK_OWN", "own", STRING, own, \
         "", "patterns such as acme:: !boost:: /opt/acme/*", "", \
-        "What counts as the program's own code beside the built-in rules, and " \
+        "What counts as in-app code in addition to the built-in rules, and " \
         "after ! what does not.") \
     ROW("CRASHHOOK_RATE", "rate", RATE, rate_count, \
         "10/1m", "COUNT/DURATION such as 10/1m", "", \

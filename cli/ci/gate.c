@@ -130,7 +130,7 @@ static const struct option gate_options[] = {
 const struct command gate_command = {
     .name = "gate",
     .arguments = NULL,
-    .summary = "Say by exit status whether too many starts of a release crash",
+    .summary = "Exit with a failure if too many starts of a release crash",
     .options = gate_options,
     .run = run_gate,
 };

@@ -122,7 +122,7 @@ enum {
 };
 
 // describe_value writes what a variable's option takes: "no|yes|tty", or VALUE, and
-// then adds to its help what the value may be.
+// then adds to its help what the value may be, and the default.
 static void describe_value(const struct settings_variable *variable, char *value,
                            char *help)
 {
@@ -132,8 +132,9 @@ static void describe_value(const struct settings_variable *variable, char *value
         if (*at == ' ')
             *at = '|';
     }
-    (void)snprintf(help, HELP_SIZE, "%.*s%s%s", (int)strcspn(variable->help, "."),
-                   variable->help, words ? "" : ": ", words ? "" : variable->accepted);
+    (void)snprintf(help, HELP_SIZE, "%.*s%s%s%s%s", (int)strcspn(variable->help, "."),
+                   variable->help, words ? "" : ": ", words ? "" : variable->accepted,
+                   variable->fallback[0] != 0 ? "; default: " : "", variable->fallback);
 }
 
 static const struct option *run_options(void)

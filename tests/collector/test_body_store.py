@@ -296,7 +296,7 @@ class BodyStore(unittest.TestCase):
     def test_what_cannot_be_a_place_is_refused(self):
         for extra, why in ((["--body-store", "s3://"], "it names no bucket"),
                            (["--body-store", "/proc/nothing"], "cannot use the folder"),
-                           (["--body-segments", "8M"], "--body-segments is not such as")):
+                           (["--body-segments", "8M"], "--body-segments is not a size and a time")):
             with self.subTest(extra=extra), tempfile.TemporaryDirectory() as folder:
                 done = subprocess.run([BINARY, "--listen", "127.0.0.1:0", "--store",
                                        f"sqlite:{folder}/store.db", *extra], check=False, text=True,
