@@ -685,7 +685,7 @@ static const struct option mcp_options[] = {
 
 const struct command mcp_command = {
     .name = "mcp",
-    .summary = "Show reports to an AI assistant by the Model Context Protocol, read-only",
+    .summary = "Show reports to an AI assistant (Model Context Protocol), read-only",
     .options = mcp_options,
     .run = run_mcp,
 };

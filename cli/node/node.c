@@ -228,7 +228,7 @@ static const struct option deaths_options[] = {
 
 const struct command deaths_command = {
     .name = "deaths",
-    .summary = "List the dead processes that the node agent saw, and why one has no report",
+    .summary = "List dead processes that the node agent saw, and why one has no report",
     .options = deaths_options,
     .run = run_deaths,
 };

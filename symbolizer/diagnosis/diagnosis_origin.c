@@ -5,8 +5,8 @@
 #include "report/value/report.h"
 #include "symbolizer/diagnosis/diagnosis.h"
 
-// origin_confidence is how certain an origin of that kind is (docs/reference/values.md has the
-// words).
+// origin_confidence is how certain an origin of that kind is (docs/reference/values.md
+// has the words).
 static const char *origin_confidence(const char *kind)
 {
     static const struct {
