@@ -8,7 +8,7 @@
 // Nothing is copied: results point into the dictionary. The numbers of types that a
 // type refers to are not checked here; looking such a type up says whether it exists.
 //
-// Both byte orders. Versions 1 and 2 are read as version 3 (ctf_old.h). The limits are
+// Both byte orders. Versions 1 and 2 are read as version 3. The limits are
 // CTF_BODY_MAX and the size of the input.
 #pragma once
 #include <stdbool.h>
