@@ -5,7 +5,7 @@
 // selects whether the program is at fixed addresses, and whether it is a library.
 #include <stdlib.h>
 
-#include "agent/facts/held_globals.h"
+#include "agent/facts/held_stack.h"
 #include "formats/debug/maps.h"
 #include "fuzz/fuzz.h"
 #include "report/file/held_file.h"
