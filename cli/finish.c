@@ -24,7 +24,6 @@
 #include "cli/session/command.h"
 #include "cli/session/crash_records.h"
 #include "cli/session/delivery.h"
-#include "cli/session/same_termination.h"
 #include "cli/session/session_spool.h"
 #include "cli/session/stderr_ring.h"
 #include "cli/session/surroundings.h"

@@ -1,14 +1,433 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/fdr/fdr_export.h"
 #include "cli/fdr/fdr_names.h"
-#include "cli/fdr/fdr_stack.h"
 #include "cli/fdr/fdr_trace.h"
 #include "cli/session/command.h"
 #include "formats/interchange/fdr_calls.h"
+
+enum {
+    NODES_MAX = 1 << 20,
+    PLACES_MIN = 1024,
+    DEPTH_MAX = 65536, // of a stack that is printed
+    TOP_DEFAULT = 10,
+};
+
+// HAS_CALLEES in a call's tag says that it made calls; the rest is its node.
+#define HAS_CALLEES 0x80000000u
+
+// A stack_node is a function with the functions that called it. Node 0 is the root; of
+// trees by thread, its children are the threads.
+struct stack_node {
+    uint32_t parent;
+    uint32_t function; // of a thread its tid
+    uint64_t count;
+    uint64_t sum;        // cycles
+    uint64_t leaf_count; // of calls that made no calls
+    uint64_t leaf_sum;
+    uint64_t callees; // cycles in the calls that it made
+};
+
+struct stack_tree {
+    struct fdr_trace *trace;
+    struct fdr_names *names;
+    struct fdr_calls calls;
+    struct stack_node *nodes;
+    size_t count;
+    size_t capacity;
+    uint32_t *places; // hash table of nodes
+    size_t place_count;
+    uint64_t left_out;
+    bool by_thread;
+    bool failed; // no memory
+    struct text label;
+};
+
+static void stack_tree_deinit(struct stack_tree *tree)
+{
+    fdr_calls_deinit(&tree->calls);
+    free(tree->nodes);
+    free(tree->places);
+    text_deinit(&tree->label);
+}
+
+static uint32_t *stack_place(const struct stack_tree *tree, uint32_t parent,
+                             uint32_t function)
+{
+    uint64_t key = ((uint64_t)parent << 32 | function) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t place = (size_t)(key >> 32) & (tree->place_count - 1);
+    while (tree->places[place] != 0) {
+        const struct stack_node *node = &tree->nodes[tree->places[place]];
+        if (node->parent == parent && node->function == function)
+            break;
+        place = (place + 1) & (tree->place_count - 1);
+    }
+    return &tree->places[place];
+}
+
+static bool stack_grow_places(struct stack_tree *tree)
+{
+    if (tree->count * 2 < tree->place_count)
+        return true;
+    size_t count = tree->place_count != 0 ? tree->place_count * 2 : PLACES_MIN;
+    uint32_t *places = calloc(count, sizeof(*places));
+    if (places == NULL)
+        return false;
+    free(tree->places);
+    tree->places = places;
+    tree->place_count = count;
+    for (size_t i = 1; i < tree->count; i++)
+        *stack_place(tree, tree->nodes[i].parent, tree->nodes[i].function) =
+            (uint32_t)i;
+    return true;
+}
+
+// stack_child gives parent's node for function. If there are too many, it is parent.
+static uint32_t stack_child(struct stack_tree *tree, uint32_t parent, uint32_t function)
+{
+    if (tree->failed || !stack_grow_places(tree)) {
+        tree->failed = true;
+        return parent;
+    }
+    uint32_t *place = stack_place(tree, parent, function);
+    if (*place != 0)
+        return *place;
+    if (tree->count == NODES_MAX) {
+        tree->left_out++;
+        return parent;
+    }
+    if (!array_reserve(&tree->nodes, &tree->capacity, tree->count,
+                       sizeof(*tree->nodes))) {
+        tree->failed = true;
+        return parent;
+    }
+    tree->nodes[tree->count] =
+        (struct stack_node){ .parent = parent, .function = function };
+    return *place = (uint32_t)tree->count++;
+}
+
+static uint32_t stack_root(struct stack_tree *tree, int32_t tid)
+{
+    return tree->by_thread ? stack_child(tree, 0, (uint32_t)tid) : 0;
+}
+
+static void stack_enter(void *context, struct fdr_calls_thread *thread,
+                        struct fdr_call *call)
+{
+    struct stack_tree *tree = context;
+    uint32_t parent;
+    if (call > thread->open) {
+        call[-1].tag |= HAS_CALLEES;
+        parent = call[-1].tag & ~HAS_CALLEES;
+    } else {
+        parent = stack_root(tree, thread->tid);
+    }
+    call->tag = stack_child(tree, parent, call->function);
+}
+
+static void stack_leave(void *context, const struct fdr_calls_thread *thread,
+                        const struct fdr_call *call, uint64_t end,
+                        enum fdr_call_end how)
+{
+    struct stack_tree *tree = context;
+    struct stack_node *node = &tree->nodes[call->tag & ~HAS_CALLEES];
+    uint64_t time = end - call->begin;
+    (void)thread;
+    (void)how;
+    node->count++;
+    node->sum += time;
+    tree->nodes[node->parent].callees += time;
+    if ((call->tag & HAS_CALLEES) != 0)
+        return;
+    node->leaf_count++;
+    node->leaf_sum += time;
+}
+
+static enum ch_status stack_record(void *context, const struct fdr_record *record)
+{
+    struct stack_tree *tree = context;
+    if (record->kind == FDR_CUSTOM_EVENT)
+        fdr_names_note(tree->names, record);
+    enum ch_status status = fdr_calls_add(&tree->calls, record);
+    return tree->failed ? CH_ERR_NO_MEMORY : status;
+}
+
+static enum ch_status stack_read_profile(struct stack_tree *tree)
+{
+    CH_CLEANUP(text_deinit) struct text data = { 0 };
+    struct xray_profile profile;
+    struct xray_path path;
+    enum ch_status status = fdr_trace_profile(tree->trace, &data, &profile);
+    while (status == CH_OK && (status = xray_profile_next(&profile, &path)) == CH_OK) {
+        uint32_t at = stack_root(tree, (int32_t)path.tid);
+        for (size_t i = path.count; i > 0; i--)
+            at = stack_child(tree, at, path.functions[i - 1]);
+        struct stack_node *node = &tree->nodes[at];
+        node->count += path.calls;
+        node->sum += path.time;
+        tree->nodes[node->parent].callees += path.time;
+    }
+    for (size_t i = 1; i < tree->count; i++) { // whether a call made calls is not known
+        struct stack_node *node = &tree->nodes[i];
+        node->leaf_count = node->callees == 0 ? node->count : 0;
+        node->leaf_sum = node->callees == 0 ? node->sum : 0;
+    }
+    return status == CH_END ? CH_OK : status;
+}
+
+// stack_read reads the whole trace into tree. Calls that are still open at its end
+// count with the time that they had lasted.
+static enum ch_status stack_read(struct stack_tree *tree)
+{
+    const struct fdr_calls_user user = { tree, stack_enter, stack_leave };
+    fdr_calls_init(&tree->calls, &user);
+    if (!array_reserve(&tree->nodes, &tree->capacity, 0, sizeof(*tree->nodes)))
+        return CH_ERR_NO_MEMORY;
+    tree->nodes[tree->count++] = (struct stack_node){ .parent = 0 };
+    if (tree->trace->mode == FDR_TRACE_PROFILE)
+        return stack_read_profile(tree);
+    enum ch_status status = fdr_trace_read(tree->trace, stack_record, tree);
+    fdr_calls_finish(&tree->calls);
+    return status;
+}
+
+// stack_ns is cycles in nanoseconds, if their length is known.
+static uint64_t stack_ns(const struct stack_tree *tree, uint64_t cycles)
+{
+    uint64_t frequency = tree->trace->header.cycles_per_second;
+    return frequency == 0
+               ? cycles
+               : (uint64_t)((unsigned __int128)cycles * 1000000000 / frequency);
+}
+
+// stack_path lists the nodes from the outermost function to node. It returns their
+// number.
+static size_t stack_path(const struct stack_tree *tree, uint32_t node,
+                         uint32_t path[static DEPTH_MAX])
+{
+    size_t count = 0;
+    for (uint32_t at = node; at != 0 && count < DEPTH_MAX; at = tree->nodes[at].parent)
+        path[count++] = at;
+    for (size_t i = 0; i < count / 2; i++) {
+        uint32_t swapped = path[i];
+        path[i] = path[count - 1 - i];
+        path[count - 1 - i] = swapped;
+    }
+    return count;
+}
+
+static bool stack_is_thread(const struct stack_tree *tree, uint32_t node)
+{
+    return tree->by_thread && tree->nodes[node].parent == 0;
+}
+
+static void stack_show(struct stack_tree *tree, uint32_t node)
+{
+    if (stack_is_thread(tree, node)) {
+        text_clear(&tree->label);
+        text_appendf(&tree->label, "thread %" PRId32,
+                     (int32_t)tree->nodes[node].function);
+        return;
+    }
+    fdr_names_show(tree->names, tree->nodes[node].function, &tree->label);
+}
+
+static uint32_t path_nodes[DEPTH_MAX];
+
+// stack_fold_name prints a name as a part of a folded stack, in which a semicolon
+// separates names.
+static void stack_fold_name(struct stack_tree *tree, uint32_t node)
+{
+    stack_show(tree, node);
+    for (size_t i = 0; i < tree->label.size; i++)
+        putchar(tree->label.bytes[i] == ';' ? ':' : tree->label.bytes[i]);
+}
+
+static int stack_result(const struct stack_tree *tree, enum ch_status status)
+{
+    if (tree->calls.unmatched != 0)
+        fprintf(stderr, "crashhook: %" PRIu64 " exits without an entry are left out\n",
+                tree->calls.unmatched);
+    if (tree->left_out + tree->calls.left_out != 0)
+        fputs("crashhook: some calls are left out, because there are too many stacks\n",
+              stderr);
+    return fdr_trace_result(tree->trace, status);
+}
+
+// fdr_stack_fold prints each stack as a line "outer;inner TIME", TIME being what the
+// innermost function took itself, in nanoseconds (in cycles where their length is
+// unknown). It returns the exit code.
+static int fdr_stack_fold(struct fdr_trace *trace, struct fdr_names *names,
+                          bool by_thread)
+{
+    CH_CLEANUP(stack_tree_deinit)
+    struct stack_tree tree = { .trace = trace, .names = names, .by_thread = by_thread };
+    enum ch_status status = stack_read(&tree);
+    for (uint32_t node = 1; node < tree.count; node++) {
+        const struct stack_node *at = &tree.nodes[node];
+        uint64_t own = at->sum > at->callees ? at->sum - at->callees : 0;
+        if (at->count == 0)
+            continue;
+        size_t count = stack_path(&tree, node, path_nodes);
+        for (size_t i = 0; i < count; i++) {
+            if (i != 0)
+                putchar(';');
+            stack_fold_name(&tree, path_nodes[i]);
+        }
+        printf(" %" PRIu64 "\n", stack_ns(&tree, own));
+    }
+    return stack_result(&tree, status);
+}
+
+static const struct stack_tree *order_tree;
+static bool order_by_count;
+
+static int stack_compare(const void *left, const void *right)
+{
+    const struct stack_node *a = &order_tree->nodes[*(const uint32_t *)left];
+    const struct stack_node *b = &order_tree->nodes[*(const uint32_t *)right];
+    uint64_t first = order_by_count ? a->leaf_count : a->leaf_sum;
+    uint64_t second = order_by_count ? b->leaf_count : b->leaf_sum;
+    if (first != second)
+        return first > second ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static void stack_print_text(struct stack_tree *tree, uint32_t node)
+{
+    const struct stack_node *leaf = &tree->nodes[node];
+    size_t count = stack_path(tree, node, path_nodes);
+    printf("%" PRIu64 " %s in %" PRIu64 " calls that made none\n",
+           stack_ns(tree, leaf->leaf_sum),
+           tree->trace->header.cycles_per_second != 0 ? "ns" : "cycles",
+           leaf->leaf_count);
+    for (size_t i = 0; i < count; i++) {
+        const struct stack_node *at = &tree->nodes[path_nodes[i]];
+        stack_show(tree, path_nodes[i]);
+        printf("  #%-3zu %-50s", i, tree->label.bytes);
+        if (!stack_is_thread(tree, path_nodes[i]))
+            printf(" %12" PRIu64 " %16" PRIu64, at->count, stack_ns(tree, at->sum));
+        putchar('\n');
+    }
+    putchar('\n');
+}
+
+static void stack_print_json(struct stack_tree *tree, uint32_t node, bool first)
+{
+    const struct stack_node *leaf = &tree->nodes[node];
+    size_t count = stack_path(tree, node, path_nodes);
+    bool named = stack_is_thread(tree, path_nodes[0]);
+    printf("%s{", first ? "\n " : ",\n ");
+    if (named)
+        printf("\"thread\":%" PRId32 ",", (int32_t)tree->nodes[path_nodes[0]].function);
+    fputs("\"ids\":[", stdout);
+    for (size_t i = named; i < count; i++)
+        printf("%s%" PRIu32, i > named ? "," : "", tree->nodes[path_nodes[i]].function);
+    fputs("],\"stack\":[", stdout);
+    for (size_t i = named; i < count; i++) {
+        stack_show(tree, path_nodes[i]);
+        fputs(i > named ? "," : "", stdout);
+        json_print_string(tree->label.bytes, tree->label.size);
+    }
+    printf("],\"count\":%" PRIu64 ",\"sum\":%" PRIu64 ",\"leaf_count\":%" PRIu64
+           ",\"leaf_sum\":%" PRIu64 "}",
+           leaf->count, stack_ns(tree, leaf->sum), leaf->leaf_count,
+           stack_ns(tree, leaf->leaf_sum));
+}
+
+// stack_print prints the stacks in their order: as text those with calls that made
+// none, as JSON all.
+static void stack_print(struct stack_tree *tree, const uint32_t *order, size_t count,
+                        bool json)
+{
+    size_t leaves = 0;
+    for (size_t i = 1; i < tree->count; i++)
+        leaves += tree->nodes[i].leaf_count != 0;
+    if (json)
+        printf("{\"unit\":\"%s\",\"unique_stacks\":%zu,\"stacks\":[",
+               tree->trace->header.cycles_per_second != 0 ? "ns" : "cycles", leaves);
+    else
+        printf("%zu stacks end in a call that made none\n\n", leaves);
+    for (size_t i = 0; i < count; i++) {
+        if (json)
+            stack_print_json(tree, order[i], i == 0);
+        else if (tree->nodes[order[i]].leaf_count != 0)
+            stack_print_text(tree, order[i]);
+    }
+    if (json)
+        puts("]}");
+}
+
+static enum ch_status stack_list(struct stack_tree *tree, const struct options *options)
+{
+    const char *top = options_value(options, "top");
+    const char *by = options_value(options, "by");
+    bool json = options_given(options, "json");
+    size_t most = top != NULL ? strtoul(top, NULL, 10) : json ? SIZE_MAX : TOP_DEFAULT;
+    size_t count = 0;
+    uint32_t *order = calloc(tree->count, sizeof(*order));
+    if (order == NULL)
+        return CH_ERR_NO_MEMORY;
+    for (uint32_t i = 1; i < tree->count; i++) {
+        if (!stack_is_thread(tree, i))
+            order[count++] = i;
+    }
+    order_tree = tree;
+    order_by_count = by != NULL && strcmp(by, "count") == 0;
+    if (count != 0)
+        qsort(order, count, sizeof(*order), stack_compare);
+    stack_print(tree, order, count < most ? count : most, json);
+    free(order);
+    return CH_OK;
+}
+
+static int run_fdr_stack(const struct options *options)
+{
+    struct fdr_trace trace = { .fd = -1 };
+    struct fdr_names *names = NULL;
+    const char *by = options_value(options, "by");
+    int result = COMMAND_FAILED;
+    if (by != NULL && strcmp(by, "sum") != 0 && strcmp(by, "count") != 0)
+        return command_misused("fdr stack: --by takes sum or count");
+    if (fdr_trace_open(&trace, options->arguments[0]) == CH_OK &&
+        fdr_names_open(&names, options) == CH_OK) {
+        CH_CLEANUP(stack_tree_deinit)
+        struct stack_tree tree = { .trace = &trace,
+                                   .names = names,
+                                   .by_thread = options_given(options, "by-thread") };
+        enum ch_status status = stack_read(&tree);
+        if (status == CH_OK)
+            status = stack_list(&tree, options);
+        result = stack_result(&tree, status);
+    }
+    fdr_names_close(names);
+    fdr_trace_close(&trace);
+    return result;
+}
+
+static const struct option stack_options[] = {
+    { "json", NULL, "print all stacks as JSON, times in nanoseconds", 0 },
+    { "by", "sum|count", "order by time (the default) or number of calls", 0 },
+    { "by-thread", NULL, "stacks of each thread, otherwise of all together", 0 },
+    { "top", "N", "only the first N stacks (as text 10)", 0 },
+    FDR_NAMES_OPTIONS,
+    { 0 },
+};
+
+const struct command fdr_stack_command = {
+    .name = "fdr stack",
+    .arguments = "FILE",
+    .summary = "The call stacks in which the most time was spent",
+    .options = stack_options,
+    .run = run_fdr_stack,
+    .arguments_min = 1,
+    .arguments_max = 1,
+};
 
 struct conversion {
     struct fdr_trace trace;

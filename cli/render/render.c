@@ -12,8 +12,8 @@
 //
 // Each section is a function of struct render and reads the report alone; frames,
 // threads, values and what is around a crash are in files of their own (render_frames,
-// render_threads, render_values, render_around). Texts of the report reach the
-// output through pen_text and pen_bytes, which escape control characters (pen.h).
+// render_values). Texts of the report reach the output through pen_text and pen_bytes,
+// which escape control characters (pen.h).
 #include "cli/render/render.h"
 
 #include <inttypes.h>
@@ -27,9 +27,7 @@
 #include <unistd.h>
 
 #include "cli/render/pen.h"
-#include "cli/render/render_around.h"
 #include "cli/render/render_frames.h"
-#include "cli/render/render_threads.h"
 #include "cli/render/render_values.h"
 #include "report/summary/crash_words.h"
 #include "report/summary/report_waits.h"

@@ -5,6 +5,7 @@
 // anywhere: depth and lines are limited.
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/render/pen.h"
@@ -28,3 +29,14 @@ void render_values_append_unknown(const json_t *frame, struct text *out);
 // enough were written.
 const json_t *render_values_next_variable(const json_t *list, size_t *at,
                                           struct text *out);
+
+// The code around a crash, what registers point to, and the memory there.
+
+// render_around_write writes all of it, as far as the report has it; what registers
+// point to only if registers are shown.
+void render_around_write(const struct pen *pen, const json_t *report, bool registers);
+
+// render_around_code writes the code around the crash alone: at most `around`
+// instructions on each side of the one that faulted, or with AROUND_ALL all of them,
+// and those of the caller.
+void render_around_code(const struct pen *pen, const json_t *report, size_t around);

@@ -4,10 +4,14 @@
 // report, into reports with names, and the lives of programs that were killed into
 // reports of that. Users: list, show, upload, run, and finish.
 #pragma once
+#include <jansson.h>
+#include <stdbool.h>
+
 #include "agent/daemon/liveness.h"
 #include "agent/facts/termination.h"
 #include "agent/live/facts.h"
 #include "cli/session/session.h"
+#include "report/spool/spool.h"
 
 // crash_records_take does so in the session's spool if that is ours. A record that is
 // malformed is reported on stderr and deleted.
@@ -33,3 +37,19 @@ bool crash_records_take_words(const struct session *session, pid_t pid,
 // fails as record_capture_open does.
 CH_CHECKED enum ch_status crash_record_make(const struct session *session, int fd,
                                             const char *id, struct text *out);
+
+// One report for each termination. A process that waits for a child may pass on how
+// that ended, by sending itself the signal that ended the child: timeout, unshare and
+// sudo do, and many parents in scripts. That is no crash of its own if the child's is
+// reported.
+
+// same_termination_is_sent returns true if the process of the report, which has its
+// names, sent itself the signal. One that called abort() did not: that is how a program
+// gives up.
+bool same_termination_is_sent(const json_t *report);
+
+// same_termination_is_reported returns true if that signal, shortly before, ended a
+// descendant of the process, or a fault of its own did, and the spool has the report of
+// that.
+bool same_termination_is_reported(const struct spool *spool, const char *id,
+                                  const json_t *report);
