@@ -24,7 +24,6 @@
 #include "cli/session/core_store.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
-#include "cli/session/temporary_folder.h"
 #include "formats/interchange/breakpad_symbols.h"
 #include "formats/interchange/minidump.h"
 

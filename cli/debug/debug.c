@@ -27,7 +27,6 @@
 #include "cli/session/command.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
-#include "cli/session/temporary_folder.h"
 #include "formats/debug/elf.h"
 #include "formats/interchange/source_bundle.h"
 #include "report/value/around.h"

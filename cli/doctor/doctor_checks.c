@@ -16,9 +16,8 @@
 #include <unistd.h>
 
 #include "agent/attach.h"
-#include "cli/doctor/shell_word.h"
 #include "cli/session/aside.h"
-#include "cli/session/installed.h"
+#include "cli/session/command.h"
 #include "handler/crash/crash_trust.h"
 #include "images/read_file.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "cli/doctor/doctor.h"
+#include "cli/session/command.h"
 #include "cli/session/program_kind.h"
-#include "cli/session/temporary_folder.h"
 #include "report/spool/spool.h"
 
 enum { DIED_BY_SEGV = 128 + SIGSEGV };

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/shell_word.h"
 #include "cli/run/run_program.h"
+#include "cli/session/command.h"
 #include "cli/session/program_kind.h"
 #include "handler/crash/crash_trust.h"
 #include "shared/agent_places.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/doctor/doctor.h"
-#include "cli/session/installed.h"
+#include "cli/session/command.h"
 #include "report/file/report_id.h"
 #include "report/spool/spool.h"
 

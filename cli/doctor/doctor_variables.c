@@ -6,7 +6,7 @@
 #include "base/edit_distance.h"
 #include "base/system/bounded_write.h"
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/shell_word.h"
+#include "cli/session/command.h"
 
 #define OURS "CRASHHOOK_"
 

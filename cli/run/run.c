@@ -17,7 +17,6 @@
 #include "cli/run/heap_summary.h"
 #include "cli/run/run_program.h"
 #include "cli/session/command.h"
-#include "cli/session/installed.h"
 #include "cli/session/program_kind.h"
 #include "cli/session/session.h"
 #include "handler/crash/crash_trust.h"

@@ -15,7 +15,6 @@
 #include "agent/trace/trace.h"
 #include "cli/run/run_program.h"
 #include "cli/session/command.h"
-#include "cli/session/installed.h"
 
 // gains_nothing_from_exec returns true if exec can take nothing from a traced program:
 // root in a container, say, has CAP_SETUID and every capability that any program there

@@ -4,12 +4,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/hex.h"
@@ -334,4 +336,89 @@ bool command_parse_pid(const char *text, pid_t *out)
         return false;
     *out = (pid_t)value;
     return true;
+}
+
+void shell_word_quote(const char *word, struct text *out)
+{
+    text_append_string(out, "'");
+    while (*word != 0) {
+        size_t plain = strcspn(word, "'");
+        text_append(out, word, plain);
+        word += plain;
+        if (*word == '\'') {
+            text_append_string(out, "'\\''");
+            word++;
+        }
+    }
+    text_append_string(out, "'");
+}
+
+bool temporary_folder_make(const char *name, char path[static TEMPORARY_FOLDER_SIZE])
+{
+    const char *where = getenv("TMPDIR");
+    int size = snprintf(path, TEMPORARY_FOLDER_SIZE, "%s/crashhook-%s.XXXXXX",
+                        where != NULL && where[0] == '/' ? where : "/tmp", name);
+    if (size < TEMPORARY_FOLDER_SIZE)
+        return mkdtemp(path) != NULL;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type,
+                        struct FTW *at)
+{
+    (void)status;
+    (void)type;
+    (void)at;
+    (void)!remove(path);
+    return 0;
+}
+
+void temporary_folder_remove(const char *path)
+{
+    enum { DESCRIPTORS = 16 };
+    (void)nftw(path, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+}
+
+// find_self writes the path of this program: without /proc, the one by which it was
+// executed.
+static bool find_self(char path[static PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (length <= 0)
+        return realpath((const char *)getauxval(AT_EXECFN), path) != NULL;
+    path[length] = 0;
+    return true;
+}
+
+// find_installed writes the first existing path in places, which are relative to this
+// program's folder.
+static bool find_installed(const char *const *places, size_t count,
+                           char path[static PATH_MAX])
+{
+    char self[PATH_MAX];
+    char joined[PATH_MAX];
+    if (!find_self(self))
+        return false;
+    *(strrchr(self, '/') + 1) = 0;
+    for (size_t i = 0; i < count; i++) {
+        int size = snprintf(joined, sizeof(joined), "%s%s", self, places[i]);
+        if (size > 0 && (size_t)size < sizeof(joined) && realpath(joined, path) != NULL)
+            return true;
+    }
+    return false;
+}
+
+bool installed_library(char path[static PATH_MAX])
+{
+    static const char *const places[] = { "../lib/" CRASHHOOK_SONAME,
+                                          "../" CRASHHOOK_LIBDIR "/" CRASHHOOK_SONAME,
+                                          "../lib64/" CRASHHOOK_SONAME };
+    return find_installed(places, sizeof(places) / sizeof(places[0]), path);
+}
+
+bool installed_agent(char path[static PATH_MAX])
+{
+    static const char *const places[] = { "../libexec/crashhook/crashhook-agent" };
+    return find_installed(places, sizeof(places) / sizeof(places[0]), path);
 }

@@ -7,6 +7,7 @@
 // the end that stdout accepted everything.
 #pragma once
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -198,3 +199,33 @@ void json_print_string(const char *bytes, size_t size);
 // data_argument_read appends the data that argument names to out. It reports a failure
 // itself.
 CH_CHECKED enum ch_status data_argument_read(const char *argument, struct text *out);
+
+// shell_word_quote appends word in single quotes: a shell that runs the command takes
+// it as one word and expands nothing.
+void shell_word_quote(const char *word, struct text *out);
+
+// A temporary folder is for files that a command needs while it runs. No other user may
+// enter it, and it is removed with its content.
+//
+// TEMPORARY_FOLDER_SIZE leaves room for the names of what is in it.
+enum { TEMPORARY_FOLDER_SIZE = PATH_MAX - 64 };
+
+// temporary_folder_make makes a new folder for the caller alone in $TMPDIR, or in /tmp
+// where that is no absolute path, and writes its path, which begins with
+// crashhook-NAME. False: errno is set.
+bool temporary_folder_make(const char *name, char path[static TEMPORARY_FOLDER_SIZE]);
+
+// temporary_folder_remove removes it with all that is in it, without following links.
+// What cannot be removed is left.
+void temporary_folder_remove(const char *path);
+
+// Where the other parts of this installation are, relative to the folder of this
+// program, so that the build tree, any prefix and a moved folder all work. A part that
+// is not in its place is not searched for elsewhere: parts of different versions do not
+// fit together.
+
+// installed_library writes the path of the handler's library; false: it is not there.
+bool installed_library(char path[static PATH_MAX]);
+
+// installed_agent writes the path of crashhook-agent; false: it is not there.
+bool installed_agent(char path[static PATH_MAX]);
