@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "formats/debug/dwarf_members.h"
-#include "images/debug_frame.h"
+#include "images/image_frames.h"
 #include "images/image_symbol.h"
 
 enum { WORD = 8, MINOR_LEAST = 17, MINOR_MOST = 22, MINOR_TRIED = 19 };

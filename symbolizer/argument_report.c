@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/register_name.h"
-#include "report/file/report_table.h"
+#include "report/file/report_shape.h"
 #include "report/file/report_tree.h"
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_ctf.h"

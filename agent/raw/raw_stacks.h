@@ -2,7 +2,7 @@
 //
 // The stacks of a raw report, each written once: threads that wait in one place have
 // equal stacks, and stacks share most of their places. Threads refer to stacks by
-// number, stacks to places (report/file/report_table.h); both tables are written after
+// number, stacks to places (report/file/report_shape.h); both tables are written after
 // the last thread.
 //
 // A thousand threads cost one hash each, and a line of text for each stack that differs

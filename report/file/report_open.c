@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/file/report_table.h"
+#include "report/file/report_shape.h"
 #include "report/file/report_tree.h"
 
 void report_error_set(struct report_error *error, const char *format, ...)

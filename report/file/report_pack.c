@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/file/report_table.h"
+#include "report/file/report_shape.h"
 #include "report/file/report_tree.h"
 
 // The variables of frames in a report that is being packed (report_pack.h): what all

@@ -3,7 +3,7 @@
 // Packing a report: makes the tables of a file of version 2 from a report as readers
 // have it, with every frame in its place. Each place is written once, and so is each
 // stack; what differs from thread to thread, the values, stays with the thread
-// (report_table.h).
+// (report_shape.h).
 //
 // Equal frames need not be one value of the tree, so a report of version 1 can be
 // packed too. A row that is not found within PACK_CANDIDATES comparisons is written

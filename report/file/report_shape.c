@@ -2,6 +2,7 @@
 #include "report/file/report_shape.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const struct report_shape_member report_shape_report[] = {
     { "schema", REPORT_SHAPE_STRING, true },
@@ -131,3 +132,16 @@ const struct report_shape_member report_shape_problem[] = {
     { "address", REPORT_SHAPE_ADDRESS, false },
     { 0 },
 };
+
+const char *const report_table_repeated[] = { "kind", "address", "trust", "image",
+                                              "image_offset" };
+const char *const report_table_lists[] = { "arguments", "locals", "globals" };
+const char *const report_table_varying[] = { "value", "entry_value", "text" };
+
+size_t report_table_find(const char *const *table, size_t count, const char *key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(table[i], key) == 0)
+            return i;
+    return count;
+}

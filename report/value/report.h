@@ -23,7 +23,7 @@
 #include "base/system/rights.h"
 #include "base/text.h"
 #include "report/file/report_open.h"
-#include "report/file/report_table.h"
+#include "report/file/report_shape.h"
 #include "report/file/report_tree.h"
 #include "report/grouping/fingerprint.h"
 #include "report/grouping/report_in_app.h"

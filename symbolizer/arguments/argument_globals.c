@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/arguments/argument_lookup.h"
-#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/arguments/argument_value.h"
 #include "symbolizer/files/die_walk.h"
 

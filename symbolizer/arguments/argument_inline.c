@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/file/report_tree.h"
-#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/files/die_walk.h"
 
 // SCOPES_MAX is the greatest depth of nested blocks and inlined calls.

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "symbolizer/arguments/argument_inline.h"
-#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/files/die_walk.h"
 #include "symbolizer/types/type_name.h"
 #include "symbolizer/values/type_value.h"

@@ -6,7 +6,6 @@
 
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/arguments/argument_expression.h"
-#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/arguments/argument_plan.h"
 #include "symbolizer/arguments/argument_stack.h"
 #include "symbolizer/arguments/argument_start.h"

@@ -8,7 +8,6 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/files/die_walk.h"
 
 enum {

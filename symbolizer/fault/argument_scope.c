@@ -7,7 +7,6 @@
 
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_lookup.h"
-#include "symbolizer/arguments/argument_origin.h"
 #include "symbolizer/files/die_walk.h"
 #include "symbolizer/names/demangle.h"
 #include "symbolizer/names/plt_stubs.h"
