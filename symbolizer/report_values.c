@@ -279,7 +279,10 @@ static enum ch_status take_fault(json_t *report, json_t *fault)
     json_t *origin = json_object_get(fault, "origin");
     bool named = json_object_get(fault, "expression") != NULL;
     uint64_t target;
-    if (fault == NULL)
+    // A call of free that found an error ends the program by an access of its own,
+    // whose address is no value of the program's.
+    if (fault == NULL ||
+        json_object_get(json_object_get(crash, "heap"), "found_by") != NULL)
         return CH_OK;
     json_t *nearest = json_object_get(fault, "nearest");
     if ((named && !crash_words_is_variable(fault)) || !json_is_object(crash) ||

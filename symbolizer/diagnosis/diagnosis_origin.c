@@ -127,8 +127,9 @@ bool diagnosis_origin(json_t *report, json_t *crash)
     enum crash_kind kind = crash_words_kind(crash);
     json_t *origin;
     (void)report;
-    // A divisor is no pointer.
+    // A divisor is no pointer, and what free found is an access of its own.
     if (json_object_get(crash, "provenance") != NULL || kind == CRASH_KIND_NONE ||
+        json_object_get(json_object_get(crash, "heap"), "found_by") != NULL ||
         kind == CRASH_KIND_STACK_OVERFLOW || kind == CRASH_KIND_DIVIDE_BY_ZERO)
         return json_object_del(crash, "suspects") == 0;
     json_t *suspect = find_chosen(suspects);

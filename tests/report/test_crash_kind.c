@@ -63,9 +63,10 @@ static void misuse_of_a_guarded_block_says_where_and_by_whom(void **state)
         .allocated = { .thread = 5, .by = "operator new", .age_ms = 9000 },
         .freed = { .thread = 7, .name = "io", .by = "free", .age_ms = 2130 },
     };
-    expect(&f, "use-after-free",
-           "Write of 8 bytes 32 bytes into a block of 48 bytes, freed by thread 7 'io' "
-           "2.1 s earlier (write 8 bytes at rax)");
+    expect(
+        &f, "use-after-free",
+        "Write of 8 bytes, 32 bytes into a block of 48 bytes, freed by thread 7 'io' "
+        "2.1 s earlier (write 8 bytes at rax)");
     f.operand = (struct crash_operand){ 0 };
     f.heap.freed = (struct crash_heap_event){ .age_ms = CRASH_HEAP_NO_AGE };
     f.heap.kind = CRASH_KIND_HEAP_OVERFLOW;
