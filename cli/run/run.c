@@ -14,7 +14,6 @@
 #include "agent/live/permitted.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "cli/run/heap_summary.h"
 #include "cli/run/run_program.h"
 #include "cli/session/command.h"
 #include "cli/session/program_kind.h"
@@ -246,10 +245,26 @@ static bool reports_kills(const struct session *session)
     return chosen == NULL || chosen[0] == 0 || session->settings.kills != KILLS_NO;
 }
 
+// append_heap adds the library that guards allocations. A sanitizer has an allocator of
+// its own, with checks of its own, and a static program loads no library.
+static void append_heap(const char *path, const struct settings *settings,
+                        const struct program *program, struct text *value)
+{
+    if (settings->heap == HEAP_NO)
+        return;
+    if (program->runtime[0] == 0 && program->kind != PROGRAM_STATIC &&
+        program->kind != PROGRAM_HAS_HANDLER && program->kind != PROGRAM_FOREIGN)
+        append_library(path, CRASHHOOK_HEAP_SONAME, "CRASHHOOK_HEAP", value);
+    else
+        (void)command_fail("CRASHHOOK_HEAP has no effect in '%s': %s", program->path,
+                           program_kind_words(program->kind));
+}
+
 // preload_library puts the library before what is already preloaded, and after the
-// runtime of a sanitizer, which must come first. False: that failed, and a line says
-// so.
-static bool preload_library(const char *runtime, const struct settings *settings)
+// runtime of a sanitizer, which must come first. A traced program needs the library
+// that guards allocations alone. False: that failed, and a line says so.
+static bool preload_library(const struct program *program,
+                            const struct settings *settings, bool is_traced)
 {
     char library[PATH_MAX];
     char path[PATH_MAX];
@@ -266,19 +281,16 @@ static bool preload_library(const char *runtime, const struct settings *settings
             library);
         return false;
     }
-    if (runtime[0] != 0)
-        text_appendf(&value, "%s:", runtime);
-    text_append_string(&value, path);
-    if (settings->throws == SETTING_YES)
+    if (!is_traced)
+        text_appendf(&value, "%s%s%s", program->runtime,
+                     program->runtime[0] != 0 ? ":" : "", path);
+    if (!is_traced && settings->throws == SETTING_YES)
         append_library(path, CRASHHOOK_THROWS_SONAME, "CRASHHOOK_THROWS", &value);
-    // A sanitizer has an allocator of its own, with checks of its own.
-    if (settings->heap != HEAP_NO && runtime[0] == 0) {
-        append_library(path, CRASHHOOK_HEAP_SONAME, "CRASHHOOK_HEAP", &value);
-        heap_summary_begin(settings);
-    }
+    append_heap(path, settings, program, &value);
     if (others != NULL && others[0] != 0)
         text_appendf(&value, ":%s", others);
-    if (text_ok(&value) && setenv("LD_PRELOAD", value.bytes, 1) == 0)
+    if (text_ok(&value) &&
+        (value.size == 0 || setenv("LD_PRELOAD", value.bytes, 1) == 0))
         return true;
     (void)command_fail("cannot set LD_PRELOAD: %s", strerror(errno));
     return false;
@@ -363,7 +375,8 @@ static bool find_tracer(char agent[static PATH_MAX])
     return false;
 }
 
-static int run_by_trace(const struct options *options, struct session *session)
+static int run_by_trace(const struct options *options, struct session *session,
+                        const struct program *program)
 {
     char agent[PATH_MAX];
     if (options_given(options, "stderr-tail"))
@@ -377,6 +390,8 @@ static int run_by_trace(const struct options *options, struct session *session)
     if (kept == NULL || apart || !find_tracer(agent))
         return run_without(options->arguments);
     forget_preload(SETTINGS_TRACED, "yes");
+    if (session->settings.heap != HEAP_NO)
+        (void)preload_library(program, &session->settings, true);
     // The program takes the place of this process, so this is the last moment.
     run_check_spool(session, true);
     return run_traced(agent, options->arguments, kept);
@@ -416,7 +431,7 @@ static int run_with_library(const struct options *options, struct session *sessi
 {
     bool kills = reports_kills(session);
     bool keep_stderr = options_given(options, "stderr-tail");
-    if (!preload_library(program->runtime, &session->settings))
+    if (!preload_library(program, &session->settings, false))
         return run_without(options->arguments);
     if (!keep_stderr && run_is_bound())
         return run_in_place(options->arguments, session, kills);
@@ -435,7 +450,7 @@ static int run_by_auto(const struct options *options, struct session *session)
     }
     if (way == RUN_WAY_TRACE) {
         warn_of_sanitizer(&program, options->arguments[0]);
-        return run_by_trace(options, session);
+        return run_by_trace(options, session, &program);
     }
     if (way == RUN_WAY_UNWATCHED) {
         (void)command_fail(
@@ -474,7 +489,7 @@ static int run_run(const struct options *options)
         struct program program;
         program_look(options->arguments[0], &program);
         warn_of_sanitizer(&program, options->arguments[0]);
-        return run_by_trace(options, &session);
+        return run_by_trace(options, &session, &program);
     }
     if (strcmp(via, "preload") == 0)
         return run_by_preload(options, &session);

@@ -678,6 +678,7 @@ int run_preloaded(const char **arguments, struct session *session, bool kills,
     int why = 0;
     (void)!settings_spool_path(&session->settings, session_getenv, NULL,
                                session->spool_path, sizeof(session->spool_path));
+    heap_summary_begin(&session->settings);
     if (kills)
         liveness_create(&program.supervisor.live);
     if (start_program(arguments, &program, keep_stderr) != CH_OK)
@@ -686,9 +687,9 @@ int run_preloaded(const char **arguments, struct session *session, bool kills,
     bool failed = read(program.failure_fd, &why, sizeof(why)) == (ssize_t)sizeof(why);
     supervisor_begin(&program.supervisor, session, program.pid, arguments);
     await_program(&program);
+    heap_summary_end();
     if (failed)
         return run_failed(arguments[0], why);
     report_end_aside(&program, session, since_ms);
-    heap_summary_end();
     return end_as(program.status);
 }
