@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heap/frame_rule.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "heap/image.h"
 
 _Static_assert(sizeof(struct frame_rule) == sizeof(uint64_t), "it is one word");
 
@@ -233,18 +234,17 @@ static bool rule_read_cie(struct bytes from, struct entry *entry)
     return cie.at != NULL;
 }
 
-static bool read_fde(const struct dl_find_object *image, const uint8_t *at, uint64_t pc,
+static bool read_fde(const struct image *image, const uint8_t *at, uint64_t pc,
                      struct entry *entry)
 {
-    const uint8_t *end = image->dlfo_map_end;
-    if (at < (const uint8_t *)image->dlfo_map_start || at >= end)
+    const uint8_t *end = image->end;
+    if (at < image->start || at >= end)
         return false;
     struct bytes from = { at, end };
     struct bytes fde = rule_take_entry(&from);
     const uint8_t *here = fde.at;
     uint64_t distance = rule_take_number(&fde, 4);
-    if (fde.at == NULL || distance == 0 ||
-        distance > (uint64_t)(here - (const uint8_t *)image->dlfo_map_start) ||
+    if (fde.at == NULL || distance == 0 || distance > (uint64_t)(here - image->start) ||
         !rule_read_cie((struct bytes){ here - distance, end }, entry))
         return false;
     entry->start = take_encoded(&fde, entry->encoding);
@@ -256,13 +256,12 @@ static bool read_fde(const struct dl_find_object *image, const uint8_t *at, uint
 }
 
 // rule_find_entry searches the sorted table of .eh_frame_hdr.
-static bool rule_find_entry(const struct dl_find_object *image, uint64_t pc,
-                            struct entry *entry)
+static bool rule_find_entry(const struct image *image, uint64_t pc, struct entry *entry)
 {
-    const uint8_t *hdr = image->dlfo_eh_frame;
+    const uint8_t *hdr = image->eh_frame;
     if (hdr == NULL)
         return false;
-    struct bytes from = { hdr, image->dlfo_map_end };
+    struct bytes from = { hdr, image->end };
     uint64_t version = rule_take_number(&from, 1);
     uint64_t frame = rule_take_number(&from, 1);
     uint64_t counted = rule_take_number(&from, 1);
@@ -511,10 +510,9 @@ static struct frame_rule frame_rule_of(const struct row *row)
 struct frame_rule frame_rule_find(uint64_t pc, uint64_t *out_function)
 {
     struct frame_rule rule = { .kind = FRAME_RULE_NONE };
-    struct dl_find_object image;
+    struct image image;
     struct entry entry = { .encoding = ENCODING_ADDRESS };
-    if (_dl_find_object((void *)(uintptr_t)pc, &image) != 0 ||
-        !rule_find_entry(&image, pc, &entry))
+    if (!image_find(pc, &image) || !rule_find_entry(&image, pc, &entry))
         return rule;
     if (out_function != NULL)
         *out_function = entry.start;

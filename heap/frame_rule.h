@@ -3,7 +3,7 @@
 // How one frame of our own process is left, from the call frame information of its
 // image: of all rules, the three that lead to the next frame.
 //
-// The tables are read where they are loaded, by _dl_find_object, without locks. They
+// The tables are read where they are loaded, without locks (image.h). They
 // are those that the C++ runtime would throw exceptions by, and they are read within
 // the bounds of their image. A rule that needs other registers than the stack pointer
 // and the frame pointer counts as none.

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "heap/event.h"
+#include "heap/image.h"
 #include "heap/live.h"
 #include "heap/next.h"
 #include "heap/pool.h"
@@ -82,24 +85,25 @@ EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
     return error;
 }
 
+static inline void *allocate_aligned(void *(*otherwise)(size_t, size_t),
+                                     size_t alignment, size_t size, const void *caller)
+{
+    void *block = sample_is_due()
+                      ? sample_aligned(alignment, size, HEAP_BY_MALLOC, caller)
+                      : NULL;
+    return block != NULL
+               ? block
+               : sample_keep(otherwise(alignment, size), size, HEAP_BY_MALLOC, caller);
+}
+
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
-    void *block = NULL;
-    if (sample_is_due())
-        block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
-    return block != NULL ? block
-                         : sample_keep(next.aligned_alloc(alignment, size), size,
-                                       HEAP_BY_MALLOC, CALLER);
+    return allocate_aligned(next.aligned_alloc, alignment, size, CALLER);
 }
 
 EXPORT void *memalign(size_t alignment, size_t size)
 {
-    void *block = NULL;
-    if (sample_is_due())
-        block = sample_aligned(alignment, size, HEAP_BY_MALLOC, CALLER);
-    return block != NULL ? block
-                         : sample_keep(next.memalign(alignment, size), size,
-                                       HEAP_BY_MALLOC, CALLER);
+    return allocate_aligned(next.memalign, alignment, size, CALLER);
 }
 
 // valloc's and pvalloc's blocks are not guarded: hardly any program has them.
@@ -168,7 +172,7 @@ static inline void *reallocate(void *block, size_t size, const void *caller)
         return sample_is_due() ? malloc_due(size, caller) : next.malloc(size);
     if (__builtin_expect(pool_contains(block), 0))
         return reallocate_guarded(block, size, caller);
-    if (__builtin_expect(sample_is_every(), 0))
+    if (__builtin_expect(crashhook_heap_state.mode == POOL_EVERY, 0))
         return reallocate_every(block, size, caller);
     if (live_may_contain(block))
         return reallocate_live(block, size, caller);
@@ -193,6 +197,24 @@ EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size)
 EXPORT size_t malloc_usable_size(void *ptr)
 {
     return ptr != NULL && pool_contains(ptr) ? pool_size(ptr) : next.usable_size(ptr);
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+    int error = next.name_thread(thread, name);
+    if (error == 0 && pthread_equal(thread, pthread_self()))
+        event_name_thread(name);
+    return error;
+}
+
+// dlopen is jumped to where the C library finds images: it looks at its caller.
+EXPORT void *dlopen(const char *file, int mode)
+{
+    if (image_has_finder())
+        return next.dlopen(file, mode);
+    void *handle = next.dlopen(file, mode);
+    image_list();
+    return handle;
 }
 
 // dlclose may unload code, whose rules for frames are then invalid.
@@ -241,15 +263,15 @@ NEW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t",
     (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet),
     LEAST(alignment), HEAP_BY_NEW_ARRAY)
 
-// live_forget is not inlined: a free needs no stack frame where nothing is sampled.
-COLD void live_forget(const void *block)
-{
-    size_t size;
-    (void)live_remove(block, &size);
-}
-
-// FREE defines a function that frees, by its symbol.
+// FREE defines a function that frees, by its symbol. It jumps to the others, so a free
+// needs no stack frame where nothing is sampled.
 #define FREE(function, symbol, by, parameters, arguments)                              \
+    COLD void function##_live parameters                                               \
+    {                                                                                  \
+        size_t live_size;                                                              \
+        (void)live_remove(block, &live_size);                                          \
+        next.function arguments;                                                       \
+    }                                                                                  \
     void heap_##function parameters __asm__(symbol);                                   \
     EXPORT void heap_##function parameters                                             \
     {                                                                                  \
@@ -257,8 +279,10 @@ COLD void live_forget(const void *block)
             pool_free(block, by, CALLER);                                              \
             return;                                                                    \
         }                                                                              \
-        if (live_may_contain(block))                                                   \
-            live_forget(block);                                                        \
+        if (live_may_contain(block)) {                                                 \
+            function##_live arguments;                                                 \
+            return;                                                                    \
+        }                                                                              \
         next.function arguments;                                                       \
     }
 NEXT_FREES(FREE)

@@ -8,17 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "heap/image.h"
 #include "heap/walk.h"
 
-#define NEXT_FIRST_DECLARED(member, symbol, result, parameters, arguments)             \
+#define NEXT_FIRST_DECLARED(member, symbol, result, parameters, arguments, otherwise)  \
     static result first_##member parameters;
 #define NEXT_FREE_FIRST_DECLARED(member, symbol, origin, parameters, arguments)        \
     static void first_##member parameters;
 NEXT_FUNCTIONS(NEXT_FIRST_DECLARED)
 NEXT_FREES(NEXT_FREE_FIRST_DECLARED)
 
-#define NEXT_FIRST(member, symbol, result, parameters, arguments)                      \
-    .member = first_##member,
+#define NEXT_FIRST(member, ...) .member = first_##member,
 struct next next = { NEXT_FUNCTIONS(NEXT_FIRST) NEXT_FREES(NEXT_FIRST) };
 
 int32_t next_counts_again;
@@ -41,6 +41,17 @@ static void *other_memalign(size_t alignment, size_t size)
     if (error != 0)
         errno = error;
     return error == 0 ? block : NULL;
+}
+
+static void *other_calloc(size_t count, size_t size)
+{
+    size_t all;
+    void *block = NULL;
+    if (__builtin_mul_overflow(count, size, &all))
+        errno = ENOMEM;
+    else
+        block = next.malloc(all);
+    return block != NULL ? memset(block, 0, all) : NULL;
 }
 
 static void *other_page_allocation(size_t size)
@@ -67,30 +78,12 @@ static void *other_new(size_t size)
     return block;
 }
 
-static void *other_new_quiet(size_t size, const void *quiet)
-{
-    (void)quiet;
-    return next.malloc(size);
-}
-
 static void *other_new_aligned(size_t size, size_t alignment)
 {
     void *block = other_memalign(alignment, size);
     if (block == NULL)
         abort();
     return block;
-}
-
-static void *other_new_aligned_quiet(size_t size, size_t alignment, const void *quiet)
-{
-    (void)quiet;
-    return other_memalign(alignment, size);
-}
-
-static size_t other_usable_size(void *block)
-{
-    (void)block;
-    return 0;
 }
 
 // is_called_again: a function was needed while another was being looked for.
@@ -120,11 +113,17 @@ bool next_is_preceded(void)
     return place == PRECEDED;
 }
 
+// is_of_libc returns true if a function is none of an allocator's.
+static bool is_of_libc(const char *symbol)
+{
+    return strncmp(symbol, "dl", 2) == 0 || strncmp(symbol, "pthread", 7) == 0;
+}
+
 // belongs_to_malloc returns true if a function of C is that of malloc's allocator: what
 // only the C library has, it takes from a heap of its own.
 static bool belongs_to_malloc(const char *symbol, const void *found)
 {
-    return next.malloc == first_malloc || strcmp(symbol, "dlclose") == 0 ||
+    return next.malloc == first_malloc || is_of_libc(symbol) ||
            walk_image((uintptr_t)found) == walk_image((uintptr_t)next.malloc);
 }
 
@@ -136,17 +135,21 @@ static void *find_operator(const char *symbol)
     // A runtime that was loaded for a library alone is not among those that come next.
     for (size_t i = 0; found == NULL && i < sizeof(runtimes) / sizeof(runtimes[0]);
          i++) {
-        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
+        void *runtime = next.dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
         found = runtime != NULL ? dlsym(runtime, symbol) : NULL;
     }
     return found;
 }
 
-// preceding_function finds what comes before us. What does not would lead back to us.
+// preceding_function finds what comes before us. What does not would lead back to us,
+// unless our functions were rewritten, as Valgrind does: those that it always rewrites
+// lead to its own.
 static void *preceding_function(const char *symbol)
 {
     void *found = dlsym(RTLD_DEFAULT, symbol);
-    return found != NULL &&
+    bool is_rewritten = strcmp(symbol, "malloc") == 0 || strcmp(symbol, "free") == 0 ||
+                        strcmp(symbol, "realloc") == 0;
+    return is_rewritten ||
                    walk_image((uintptr_t)found) != walk_image((uintptr_t)next_find_all)
                ? found
                : NULL;
@@ -155,11 +158,14 @@ static void *preceding_function(const char *symbol)
 static void *next_find_symbol(const char *symbol)
 {
     // An allocator before us has the blocks of the program.
-    if (next_is_preceded() && strcmp(symbol, "dlclose") != 0)
+    if (next_is_preceded() && !is_of_libc(symbol))
         return preceding_function(symbol);
     if (symbol[0] == '_')
         return find_operator(symbol);
     void *found = dlsym(RTLD_NEXT, symbol);
+    // musl's calloc calls malloc, which is ours: one allocation would count twice.
+    if (found != NULL && !image_has_finder() && strcmp(symbol, "calloc") == 0)
+        return (void *)(uintptr_t)other_calloc;
     return found != NULL && belongs_to_malloc(symbol, found) ? found : NULL;
 }
 
@@ -185,8 +191,7 @@ static bool next_find(const char *symbol, void *to)
 
 void next_find_all(void)
 {
-#define NEXT_FIND(member, symbol, result, parameters, arguments)                       \
-    (void)next_find(symbol, &next.member);
+#define NEXT_FIND(member, symbol, ...) (void)next_find(symbol, &next.member);
     NEXT_FUNCTIONS(NEXT_FIND)
     NEXT_FREES(NEXT_FIND)
     (void)dlerror(); // nobody has called dlsym before
@@ -209,48 +214,7 @@ void next_find_all(void)
             next.free(block);                                                          \
     }
 
-NEXT_FIRST_RETURNS(malloc, "malloc", void *, (size_t size), (size), NULL)
-NEXT_FIRST_RETURNS(calloc, "calloc", void *, (size_t count, size_t size), (count, size),
-                   NULL)
-NEXT_FIRST_RETURNS(realloc, "realloc", void *, (void *block, size_t size),
-                   (block, size), NULL)
-NEXT_FIRST_RETURNS(posix_memalign, "posix_memalign", int,
-                   (void **out, size_t alignment, size_t size), (out, alignment, size),
-                   other_posix_memalign(out, alignment, size))
-NEXT_FIRST_RETURNS(aligned_alloc, "aligned_alloc", void *,
-                   (size_t alignment, size_t size), (alignment, size),
-                   other_memalign(alignment, size))
-NEXT_FIRST_RETURNS(memalign, "memalign", void *, (size_t alignment, size_t size),
-                   (alignment, size), other_memalign(alignment, size))
-NEXT_FIRST_RETURNS(valloc, "valloc", void *, (size_t size), (size),
-                   other_page_allocation(size))
-NEXT_FIRST_RETURNS(pvalloc, "pvalloc", void *, (size_t size), (size),
-                   other_pvalloc(size))
-NEXT_FIRST_RETURNS(usable_size, "malloc_usable_size", size_t, (void *block), (block),
-                   other_usable_size(block))
-NEXT_FIRST_RETURNS(new, "_Znwm", void *, (size_t size), (size), other_new(size))
-NEXT_FIRST_RETURNS(new_array, "_Znam", void *, (size_t size), (size), other_new(size))
-NEXT_FIRST_RETURNS(new_quiet, "_ZnwmRKSt9nothrow_t", void *,
-                   (size_t size, const void *quiet), (size, quiet),
-                   other_new_quiet(size, quiet))
-NEXT_FIRST_RETURNS(new_array_quiet, "_ZnamRKSt9nothrow_t", void *,
-                   (size_t size, const void *quiet), (size, quiet),
-                   other_new_quiet(size, quiet))
-NEXT_FIRST_RETURNS(new_aligned, "_ZnwmSt11align_val_t", void *,
-                   (size_t size, size_t alignment), (size, alignment),
-                   other_new_aligned(size, alignment))
-NEXT_FIRST_RETURNS(new_array_aligned, "_ZnamSt11align_val_t", void *,
-                   (size_t size, size_t alignment), (size, alignment),
-                   other_new_aligned(size, alignment))
-NEXT_FIRST_RETURNS(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *,
-                   (size_t size, size_t alignment, const void *quiet),
-                   (size, alignment, quiet),
-                   other_new_aligned_quiet(size, alignment, quiet))
-NEXT_FIRST_RETURNS(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t",
-                   void *, (size_t size, size_t alignment, const void *quiet),
-                   (size, alignment, quiet),
-                   other_new_aligned_quiet(size, alignment, quiet))
-NEXT_FIRST_RETURNS(dlclose, "dlclose", int, (void *handle), (handle), 0)
+NEXT_FUNCTIONS(NEXT_FIRST_RETURNS)
 // NOLINTNEXTLINE(bugprone-branch-clone): both are the same for free alone.
 NEXT_FREES(NEXT_FIRST_FREES)
 

@@ -6,33 +6,37 @@
 // Each function is found when it is first called, or at the start. Until then its
 // pointer leads to a function that looks for it, so that a call tests nothing.
 #pragma once
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shared/heap_pool.h"
 
-// NEXT_FUNCTIONS(ROW) has ROW(member, symbol, result, parameters, arguments) for each.
+// NEXT_FUNCTIONS(ROW) has ROW(member, symbol, result, parameters, arguments, otherwise)
+// for each: what it returns where the function is in no library.
 // clang-format off
 #define NEXT_FUNCTIONS(ROW) \
-    ROW(malloc, "malloc", void *, (size_t size), (size)) \
-    ROW(calloc, "calloc", void *, (size_t count, size_t size), (count, size)) \
-    ROW(realloc, "realloc", void *, (void *block, size_t size), (block, size)) \
-    ROW(posix_memalign, "posix_memalign", int, (void **out, size_t alignment, size_t size), (out, alignment, size)) \
-    ROW(aligned_alloc, "aligned_alloc", void *, (size_t alignment, size_t size), (alignment, size)) \
-    ROW(memalign, "memalign", void *, (size_t alignment, size_t size), (alignment, size)) \
-    ROW(valloc, "valloc", void *, (size_t size), (size)) \
-    ROW(pvalloc, "pvalloc", void *, (size_t size), (size)) \
-    ROW(usable_size, "malloc_usable_size", size_t, (void *block), (block)) \
-    ROW(new, "_Znwm", void *, (size_t size), (size)) \
-    ROW(new_array, "_Znam", void *, (size_t size), (size)) \
-    ROW(new_quiet, "_ZnwmRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet)) \
-    ROW(new_array_quiet, "_ZnamRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet)) \
-    ROW(new_aligned, "_ZnwmSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment)) \
-    ROW(new_array_aligned, "_ZnamSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment)) \
-    ROW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet)) \
-    ROW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet)) \
-    ROW(dlclose, "dlclose", int, (void *handle), (handle))
+    ROW(malloc, "malloc", void *, (size_t size), (size), NULL) \
+    ROW(calloc, "calloc", void *, (size_t count, size_t size), (count, size), NULL) \
+    ROW(realloc, "realloc", void *, (void *block, size_t size), (block, size), NULL) \
+    ROW(posix_memalign, "posix_memalign", int, (void **out, size_t alignment, size_t size), (out, alignment, size), other_posix_memalign(out, alignment, size)) \
+    ROW(aligned_alloc, "aligned_alloc", void *, (size_t alignment, size_t size), (alignment, size), other_memalign(alignment, size)) \
+    ROW(memalign, "memalign", void *, (size_t alignment, size_t size), (alignment, size), other_memalign(alignment, size)) \
+    ROW(valloc, "valloc", void *, (size_t size), (size), other_page_allocation(size)) \
+    ROW(pvalloc, "pvalloc", void *, (size_t size), (size), other_pvalloc(size)) \
+    ROW(usable_size, "malloc_usable_size", size_t, (void *block), (block), 0) \
+    ROW(name_thread, "pthread_setname_np", int, (pthread_t thread, const char *name), (thread, name), ENOSYS) \
+    ROW(dlopen, "dlopen", void *, (const char *file, int mode), (file, mode), NULL) \
+    ROW(new, "_Znwm", void *, (size_t size), (size), other_new(size)) \
+    ROW(new_array, "_Znam", void *, (size_t size), (size), other_new(size)) \
+    ROW(new_quiet, "_ZnwmRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size)) \
+    ROW(new_array_quiet, "_ZnamRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size)) \
+    ROW(new_aligned, "_ZnwmSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), other_new_aligned(size, alignment)) \
+    ROW(new_array_aligned, "_ZnamSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), other_new_aligned(size, alignment)) \
+    ROW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size)) \
+    ROW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size)) \
+    ROW(dlclose, "dlclose", int, (void *handle), (handle), 0)
 
 // The same for the functions that free, which return nothing.
 #define NEXT_FREES(ROW) \
@@ -53,7 +57,7 @@
     ROW(delete_array_aligned_quiet, "_ZdaPvSt11align_val_tRKSt9nothrow_t", HEAP_BY_NEW_ARRAY, (void *block, size_t alignment, const void *quiet), (block, alignment, quiet))
 // clang-format on
 
-#define NEXT_MEMBER(member, symbol, result, parameters, arguments)                     \
+#define NEXT_MEMBER(member, symbol, result, parameters, arguments, otherwise)          \
     result(*member) parameters;
 #define NEXT_FREE_MEMBER(member, symbol, origin, parameters, arguments)                \
     void(*member) parameters;

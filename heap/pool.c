@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include "heap/event.h"
@@ -25,6 +24,9 @@ struct queue_cell {
     uint64_t turn;
     uint64_t slot;
 };
+
+// musl has no such variable.
+extern char __libc_single_threaded __attribute__((weak));
 
 static struct heap_block *blocks;
 static bool *is_open; // of each slot: from before it is opened until after it is closed
@@ -371,7 +373,8 @@ uint64_t pool_count_live(uint64_t *out_bytes)
 void pool_after_fork(void)
 {
     const struct heap_state *state = &crashhook_heap_state;
-    if (state->mode == POOL_NO || __libc_single_threaded != 0)
+    bool is_single = &__libc_single_threaded != NULL && __libc_single_threaded != 0;
+    if (state->mode == POOL_NO || is_single)
         return;
     queue_reset();
     for (uint64_t i = 0; i < state->slots; i++) {

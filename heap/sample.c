@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heap/sample.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "heap/event.h"
+#include "heap/image.h"
 #include "heap/live.h"
 #include "heap/next.h"
 #include "heap/pool.h"
+#include "heap/walk.h"
 #include "shared/counter.h"
 
 enum {
@@ -117,16 +119,12 @@ void *sample_keep(void *block, size_t size, enum heap_origin origin, const void 
     return block;
 }
 
-bool sample_is_every(void)
-{
-    return crashhook_heap_state.mode == POOL_EVERY;
-}
-
 static uint32_t number_of(const char *text, uint32_t fallback)
 {
-    char *end;
-    unsigned long value = text != NULL ? strtoul(text, &end, 10) : 0;
-    return value != 0 && *end == 0 && value <= INT32_MAX ? (uint32_t)value : fallback;
+    uint64_t value = 0; // strtoul would be a function that only glibc has
+    for (; text != NULL && *text >= '0' && *text <= '9' && value <= INT32_MAX; text++)
+        value = value * 10 + (uint64_t)(*text - '0');
+    return value != 0 && *text == 0 && value <= INT32_MAX ? (uint32_t)value : fallback;
 }
 
 // map_count reads how many mappings a process may have.
@@ -169,6 +167,22 @@ static void say(const char *line)
     (void)!write(STDERR_FILENO, line, strlen(line));
 }
 
+// __register_atfork is what glibc's pthread_atfork, which is a part of each library,
+// calls. musl has a pthread_atfork instead, which glibc's linker does not find.
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
+                             void (*child)(void), void *library) // glibc's name
+    __attribute__((weak));
+
+static bool call_in_child(void (*in_child)(void))
+{
+    int (*atfork)(void (*)(void), void (*)(void), void (*)(void)) = NULL;
+    if (__register_atfork != NULL)
+        return __register_atfork(NULL, NULL, in_child, NULL) == 0;
+    void *found = dlsym(RTLD_DEFAULT, "pthread_atfork");
+    memcpy(&atfork, &found, sizeof(found));
+    return atfork != NULL && atfork(NULL, NULL, in_child) == 0;
+}
+
 // sample_start runs before main. A setuid program's variables are ignored.
 __attribute__((constructor)) static void sample_start(void)
 {
@@ -178,6 +192,8 @@ __attribute__((constructor)) static void sample_start(void)
     bool is_sample = mode != NULL && strcmp(mode, "sample") == 0;
     uint32_t slots = number_of(secure_getenv("CRASHHOOK_HEAP_SLOTS"),
                                is_every ? HEAP_SLOTS_OF_EVERY : SLOTS);
+    image_list();
+    walk_start();
     next_find_all();
     sample_rate = number_of(secure_getenv("CRASHHOOK_HEAP_RATE"), RATE);
     if ((is_every || is_sample) && next_is_preceded()) {
@@ -188,7 +204,7 @@ __attribute__((constructor)) static void sample_start(void)
     slots = is_every || is_sample ? slots_allowed(slots) : 0;
     event_start();
     crashhook_heap_state.rate = is_every ? 1 : sample_rate;
-    if (slots != 0 && pthread_atfork(NULL, NULL, pool_after_fork) == 0)
+    if (slots != 0 && call_in_child(pool_after_fork))
         pool_open(is_every ? POOL_EVERY : POOL_SAMPLE, slots,
                   is_every ? memory_share() : SAMPLE_LIMIT_BYTES - TABLE_BYTES);
     if (crashhook_heap_state.mode == POOL_SAMPLE)

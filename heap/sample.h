@@ -30,6 +30,3 @@ void *sample_allocate(size_t size, size_t alignment, enum heap_origin origin,
 // block.
 void *sample_keep(void *block, size_t size, enum heap_origin origin,
                   const void *caller);
-
-// sample_is_every returns true if each allocation is to be guarded.
-bool sample_is_every(void);

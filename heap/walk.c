@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heap/walk.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 #include "heap/frame_rule.h"
+#include "heap/image.h"
 
 enum {
     WORD = sizeof(uint64_t),
@@ -72,10 +73,8 @@ uint64_t walk_function(uint64_t pc)
 
 uint64_t walk_image(uint64_t pc)
 {
-    struct dl_find_object image;
-    return _dl_find_object((void *)(uintptr_t)pc, &image) == 0
-               ? (uint64_t)(uintptr_t)image.dlfo_map_start
-               : 0;
+    struct image image;
+    return image_find(pc, &image) ? (uint64_t)(uintptr_t)image.start : 0;
 }
 
 static bool walk_load(const struct walk *walk, uint64_t address, uint64_t *out)
@@ -87,17 +86,19 @@ static bool walk_load(const struct walk *walk, uint64_t address, uint64_t *out)
     return true;
 }
 
-// __libc_stack_end is the dynamic linker's: where the first thread's stack began.
-// NOLINTNEXTLINE(bugprone-reserved-identifier): it is the C library's name.
-extern void *__libc_stack_end;
+static uint64_t first_stack_end;
+
+void walk_start(void)
+{
+    first_stack_end = getauxval(AT_EXECFN); // the kernel puts it above the first frame
+}
 
 // find_stack_end sets where the stack ends: the first thread's where it began, another
 // one's at its descriptor, which the C library puts there. Others, as those of
 // coroutines, have no known end, and are left by rules alone.
 static void find_stack_end(struct walk *walk)
 {
-    const uint64_t ends[] = { (uint64_t)(uintptr_t)__libc_stack_end,
-                              (uint64_t)pthread_self() };
+    const uint64_t ends[] = { first_stack_end, (uint64_t)pthread_self() };
     walk->high = walk->sp + STACK_BYTES_MAX;
     walk->has_end = false;
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {

@@ -3,8 +3,8 @@
 // The stack of the calling thread, as return addresses.
 //
 // It takes no lock, allocates nothing, makes no system call and keeps errno, so that it
-// may run in malloc, in any context. Images are found by _dl_find_object. Their call
-// frame information is read where it is loaded, and each rule is cached by its address.
+// may run in malloc, in any context. Call frame information is read where it is
+// loaded, and each rule is cached by its address.
 // Code without rules is passed by its frame pointer.
 #pragma once
 #include <stdbool.h>
@@ -15,6 +15,9 @@ struct walk_frame {
     uint64_t pc;
     bool is_exact; // interrupted by a signal; otherwise a return address
 };
+
+// walk_start finds where the stack of the first thread, which is the caller, ends.
+void walk_start(void);
 
 // walk_stack writes the frames from the one that returns to from on outward, and all
 // frames if that is not found. Returns how many: at most limit.

@@ -18,7 +18,8 @@
 enum {
     HEAP_SLOT_BYTES = 64 << 10, // the largest allocation that is guarded
     HEAP_FRAMES = 32,
-    HEAP_CBF_BYTES = 328, // HEAP_FRAMES frames that are far from each other
+    HEAP_CBF_BYTES = 312, // HEAP_FRAMES frames that are far from each other
+    HEAP_NAME_BYTES = 16,
     HEAP_LIVE_PLACES = 4096,
     HEAP_SLOTS_OF_EVERY = 16384, // where each allocation is guarded, unless told
     HEAP_SLOTS_MAX = 1 << 20,
@@ -43,6 +44,7 @@ struct heap_event {
     uint16_t cbf_size; // 0: the stack is not known
     uint8_t origin;    // enum heap_origin
     uint8_t unused;
+    char name[HEAP_NAME_BYTES]; // that the thread gave itself; empty: not known
     uint8_t cbf[HEAP_CBF_BYTES];
 };
 

@@ -541,12 +541,14 @@ static void note_sender(const struct capture *capture, struct crash_examination 
     out->facts.sender_name = text_or_null(out->sender_name);
 }
 
-// heap_name_thread finds the name of a thread that allocated or freed, if it is alive.
-static void heap_name_thread(struct capture *capture, struct crash_heap_event *event,
+// heap_name_thread finds the name of a thread that allocated or freed: the one that it
+// had given itself, or that of today, if it is alive.
+static void heap_name_thread(struct capture *capture, const struct heap_event *recorded,
+                             struct crash_heap_event *event,
                              char name[static CRASH_NAME_BYTES])
 {
-    name[0] = 0;
-    if (event->thread != 0 && capture_is_process(capture))
+    snprintf(name, CRASH_NAME_BYTES, "%.*s", HEAP_NAME_BYTES - 1, recorded->name);
+    if (name[0] == 0 && event->thread != 0 && capture_is_process(capture))
         raw_thread_name(capture, (pid_t)event->thread, name);
     event->name = text_or_null(name);
 }
@@ -560,8 +562,10 @@ static void note_heap(struct capture *capture, struct crash_examination *out)
         return;
     heap_fault_find(capture, facts->address, &out->heap);
     heap_fault_facts(&out->heap, capture->crash->realtime_ns, &facts->heap);
-    heap_name_thread(capture, &facts->heap.allocated, out->heap_threads[0]);
-    heap_name_thread(capture, &facts->heap.freed, out->heap_threads[1]);
+    const struct heap_block *block = &out->heap.block;
+    heap_name_thread(capture, &block->allocated, &facts->heap.allocated,
+                     out->heap_threads[0]);
+    heap_name_thread(capture, &block->freed, &facts->heap.freed, out->heap_threads[1]);
 }
 
 // note_memory looks for an exceeded memory limit where one may be the cause: the

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// heap_musl [WRITES]: allocates in all ways that musl has, with forks and threads. With
+// an argument it writes to a block that a thread, which has ended, has freed.
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *volatile block;
+
+__attribute__((noinline)) static char *make_block(void)
+{
+    char *made = calloc(3, 16);
+    __asm__ volatile("" ::: "memory");
+    return made;
+}
+
+__attribute__((noinline)) static void free_block(char *made)
+{
+    free(made);
+    __asm__ volatile("" ::: "memory");
+}
+
+static void *free_it(void *unused)
+{
+    pthread_setname_np(pthread_self(), "io");
+    free_block(block);
+    return unused;
+}
+
+static void use_all_ways(size_t size)
+{
+    void *made = NULL;
+    free(realloc(malloc(size), 2 * size));
+    free(memalign(64, size));
+    free(aligned_alloc(32, 32 * size));
+    if (posix_memalign(&made, 256, size) != 0 || malloc_usable_size(made) < size)
+        exit(1);
+    free(made);
+    made = strdup("a copy");
+    free(made);
+    free_block(make_block());
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    (void)argv;
+    for (size_t i = 1; i < 500; i++)
+        use_all_ways(i);
+    pid_t child = fork();
+    if (child == 0) {
+        use_all_ways(100);
+        _exit(0);
+    }
+    int status = 1;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        return 1;
+    block = make_block();
+    pthread_create(&thread, NULL, free_it, NULL);
+    pthread_join(thread, NULL);
+    if (argc > 1)
+        block[40] = 1;
+    puts("survived");
+    return 0;
+}
