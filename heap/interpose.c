@@ -227,7 +227,7 @@ EXPORT int dlclose(void *handle)
 
 // NEW defines an operator new by its symbol.
 #define UNWRAP(...) __VA_ARGS__
-#define NEW(function, symbol, parameters, arguments, align, by)                        \
+#define NEW(function, symbol, result, parameters, arguments, otherwise, by, align)     \
     COLD void *function##_due(UNWRAP parameters, const void *caller)                   \
     {                                                                                  \
         void *block = sample_allocate(size, align, by, caller);                        \
@@ -246,22 +246,7 @@ EXPORT int dlclose(void *handle)
     }
 #define LEAST(alignment) ((alignment) > POOL_ALIGNMENT ? (alignment) : POOL_ALIGNMENT)
 
-NEW(new, "_Znwm", (size_t size), (size), POOL_ALIGNMENT, HEAP_BY_NEW)
-NEW(new_array, "_Znam", (size_t size), (size), POOL_ALIGNMENT, HEAP_BY_NEW_ARRAY)
-NEW(new_quiet, "_ZnwmRKSt9nothrow_t", (size_t size, const void *quiet), (size, quiet),
-    POOL_ALIGNMENT, HEAP_BY_NEW)
-NEW(new_array_quiet, "_ZnamRKSt9nothrow_t", (size_t size, const void *quiet),
-    (size, quiet), POOL_ALIGNMENT, HEAP_BY_NEW_ARRAY)
-NEW(new_aligned, "_ZnwmSt11align_val_t", (size_t size, size_t alignment),
-    (size, alignment), LEAST(alignment), HEAP_BY_NEW)
-NEW(new_array_aligned, "_ZnamSt11align_val_t", (size_t size, size_t alignment),
-    (size, alignment), LEAST(alignment), HEAP_BY_NEW_ARRAY)
-NEW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t",
-    (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet),
-    LEAST(alignment), HEAP_BY_NEW)
-NEW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t",
-    (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet),
-    LEAST(alignment), HEAP_BY_NEW_ARRAY)
+NEXT_NEWS(NEW)
 
 // FREE defines a function that frees, by its symbol. It jumps to the others, so a free
 // needs no stack frame where nothing is sampled.

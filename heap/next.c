@@ -11,7 +11,7 @@
 #include "heap/image.h"
 #include "heap/walk.h"
 
-#define NEXT_FIRST_DECLARED(member, symbol, result, parameters, arguments, otherwise)  \
+#define NEXT_FIRST_DECLARED(member, symbol, result, parameters, ...)                   \
     static result first_##member parameters;
 #define NEXT_FREE_FIRST_DECLARED(member, symbol, origin, parameters, arguments)        \
     static void first_##member parameters;
@@ -70,19 +70,10 @@ static void *other_pvalloc(size_t size)
     return other_page_allocation(all & ~(page - 1));
 }
 
-static void *other_new(size_t size)
+static void *or_abort(void *block)
 {
-    void *block = next.malloc(size);
     if (block == NULL)
         abort(); // without a runtime there is no exception to throw
-    return block;
-}
-
-static void *other_new_aligned(size_t size, size_t alignment)
-{
-    void *block = other_memalign(alignment, size);
-    if (block == NULL)
-        abort();
     return block;
 }
 
@@ -198,7 +189,8 @@ void next_find_all(void)
 }
 
 // NEXT_FIRST_RETURNS defines what the pointer of a function leads to at first.
-#define NEXT_FIRST_RETURNS(member, symbol, result, parameters, arguments, otherwise)   \
+#define NEXT_FIRST_RETURNS(member, symbol, result, parameters, arguments, otherwise,   \
+                           ...)                                                        \
     static result first_##member parameters                                            \
     {                                                                                  \
         if (!next_find(symbol, &next.member))                                          \
@@ -218,28 +210,14 @@ NEXT_FUNCTIONS(NEXT_FIRST_RETURNS)
 // NOLINTNEXTLINE(bugprone-branch-clone): both are the same for free alone.
 NEXT_FREES(NEXT_FIRST_FREES)
 
-// is_next_function returns true if pc is in the function that a pointer leads to.
-static bool is_next_function(uint64_t start, const void *pointer)
-{
-    uint64_t function;
-    memcpy(&function, pointer, sizeof(function));
-    return start == function;
-}
-
 enum heap_origin next_operator_of(const void *pc, enum heap_origin otherwise)
 {
     uint64_t start = walk_function((uintptr_t)pc - 1);
     if (start == 0)
         return otherwise;
-    if (is_next_function(start, &next.new_array) ||
-        is_next_function(start, &next.new_array_quiet) ||
-        is_next_function(start, &next.new_array_aligned) ||
-        is_next_function(start, &next.new_array_aligned_quiet))
-        return HEAP_BY_NEW_ARRAY;
-    return is_next_function(start, &next.new) ||
-                   is_next_function(start, &next.new_quiet) ||
-                   is_next_function(start, &next.new_aligned) ||
-                   is_next_function(start, &next.new_aligned_quiet)
-               ? HEAP_BY_NEW
-               : otherwise;
+#define NEXT_FAMILY(member, symbol, result, parameters, arguments, other, family, ...) \
+    if (start == (uintptr_t)next.member)                                               \
+        return family;
+    NEXT_NEWS(NEXT_FAMILY)
+    return otherwise;
 }

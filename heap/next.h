@@ -14,8 +14,19 @@
 #include "shared/heap_pool.h"
 
 // NEXT_FUNCTIONS(ROW) has ROW(member, symbol, result, parameters, arguments, otherwise)
-// for each: what it returns where the function is in no library.
+// for each: what it returns where the function is in no library. The rows of operators,
+// NEXT_NEWS, have their family and least alignment, too.
 // clang-format off
+#define NEXT_NEWS(ROW) \
+    ROW(new, "_Znwm", void *, (size_t size), (size), or_abort(next.malloc(size)), HEAP_BY_NEW, POOL_ALIGNMENT) \
+    ROW(new_array, "_Znam", void *, (size_t size), (size), or_abort(next.malloc(size)), HEAP_BY_NEW_ARRAY, POOL_ALIGNMENT) \
+    ROW(new_quiet, "_ZnwmRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size), HEAP_BY_NEW, POOL_ALIGNMENT) \
+    ROW(new_array_quiet, "_ZnamRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size), HEAP_BY_NEW_ARRAY, POOL_ALIGNMENT) \
+    ROW(new_aligned, "_ZnwmSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), or_abort(other_memalign(alignment, size)), HEAP_BY_NEW, LEAST(alignment)) \
+    ROW(new_array_aligned, "_ZnamSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), or_abort(other_memalign(alignment, size)), HEAP_BY_NEW_ARRAY, LEAST(alignment)) \
+    ROW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size), HEAP_BY_NEW, LEAST(alignment)) \
+    ROW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size), HEAP_BY_NEW_ARRAY, LEAST(alignment))
+
 #define NEXT_FUNCTIONS(ROW) \
     ROW(malloc, "malloc", void *, (size_t size), (size), NULL) \
     ROW(calloc, "calloc", void *, (size_t count, size_t size), (count, size), NULL) \
@@ -28,14 +39,7 @@
     ROW(usable_size, "malloc_usable_size", size_t, (void *block), (block), 0) \
     ROW(name_thread, "pthread_setname_np", int, (pthread_t thread, const char *name), (thread, name), ENOSYS) \
     ROW(dlopen, "dlopen", void *, (const char *file, int mode), (file, mode), NULL) \
-    ROW(new, "_Znwm", void *, (size_t size), (size), other_new(size)) \
-    ROW(new_array, "_Znam", void *, (size_t size), (size), other_new(size)) \
-    ROW(new_quiet, "_ZnwmRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size)) \
-    ROW(new_array_quiet, "_ZnamRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size)) \
-    ROW(new_aligned, "_ZnwmSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), other_new_aligned(size, alignment)) \
-    ROW(new_array_aligned, "_ZnamSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), other_new_aligned(size, alignment)) \
-    ROW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size)) \
-    ROW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size)) \
+    NEXT_NEWS(ROW) \
     ROW(dlclose, "dlclose", int, (void *handle), (handle), 0)
 
 // The same for the functions that free, which return nothing.
@@ -57,8 +61,7 @@
     ROW(delete_array_aligned_quiet, "_ZdaPvSt11align_val_tRKSt9nothrow_t", HEAP_BY_NEW_ARRAY, (void *block, size_t alignment, const void *quiet), (block, alignment, quiet))
 // clang-format on
 
-#define NEXT_MEMBER(member, symbol, result, parameters, arguments, otherwise)          \
-    result(*member) parameters;
+#define NEXT_MEMBER(member, symbol, result, parameters, ...) result(*member) parameters;
 #define NEXT_FREE_MEMBER(member, symbol, origin, parameters, arguments)                \
     void(*member) parameters;
 

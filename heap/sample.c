@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heap/sample.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -168,20 +167,10 @@ static void say(const char *line)
 }
 
 // __register_atfork is what glibc's pthread_atfork, which is a part of each library,
-// calls. musl has a pthread_atfork instead, which glibc's linker does not find.
+// calls. musl lacks it: a child of a program with threads may find no free slot there.
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
                              void (*child)(void), void *library) // glibc's name
     __attribute__((weak));
-
-static bool call_in_child(void (*in_child)(void))
-{
-    int (*atfork)(void (*)(void), void (*)(void), void (*)(void)) = NULL;
-    if (__register_atfork != NULL)
-        return __register_atfork(NULL, NULL, in_child, NULL) == 0;
-    void *found = dlsym(RTLD_DEFAULT, "pthread_atfork");
-    memcpy(&atfork, &found, sizeof(found));
-    return atfork != NULL && atfork(NULL, NULL, in_child) == 0;
-}
 
 // sample_start runs before main. A setuid program's variables are ignored.
 __attribute__((constructor)) static void sample_start(void)
@@ -204,7 +193,9 @@ __attribute__((constructor)) static void sample_start(void)
     slots = is_every || is_sample ? slots_allowed(slots) : 0;
     event_start();
     crashhook_heap_state.rate = is_every ? 1 : sample_rate;
-    if (slots != 0 && call_in_child(pool_after_fork))
+    if (slots != 0 && __register_atfork != NULL)
+        (void)__register_atfork(NULL, NULL, pool_after_fork, NULL);
+    if (slots != 0)
         pool_open(is_every ? POOL_EVERY : POOL_SAMPLE, slots,
                   is_every ? memory_share() : SAMPLE_LIMIT_BYTES - TABLE_BYTES);
     if (crashhook_heap_state.mode == POOL_SAMPLE)
