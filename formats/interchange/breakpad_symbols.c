@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/pack.h"
 #include "base/register_name.h"
 
 // Of DWARF (section 6.4.2, 2.5).
@@ -57,28 +58,6 @@ struct rule {
     size_t count;
 };
 
-static void append_octet(struct text *out, unsigned byte)
-{
-    const uint8_t bytes[] = { (uint8_t)byte };
-    text_append(out, bytes, sizeof(bytes));
-}
-
-static void append_leb(struct text *out, int64_t value)
-{
-    for (bool more = true; more; value >>= 7) {
-        int64_t rest = value >> 7;
-        more = rest != (value & 0x40 ? -1 : 0);
-        append_octet(out, (unsigned)(value & 0x7f) | (more ? 0x80 : 0));
-    }
-}
-
-static void append_uleb(struct text *out, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        append_octet(out, (unsigned)(value & 0x7f) | 0x80);
-    append_octet(out, (unsigned)value);
-}
-
 static bool read_decimal(const char *word, int64_t *out)
 {
     char *end;
@@ -116,12 +95,11 @@ static bool append_operator(struct text *out, const char *word)
     };
     const char *at = word[0] != 0 && word[1] == 0 ? strchr(names, word[0]) : NULL;
     if (strcmp(word, "@") == 0) { // cuts to a multiple of a power of two
-        append_octet(out, OP_NEG);
-        append_octet(out, OP_AND);
+        PACK(out, "11", OP_NEG, OP_AND);
         return true;
     }
     if (at != NULL)
-        append_octet(out, codes[at - names]);
+        PACK(out, "1", codes[at - names]);
     return at != NULL;
 }
 
@@ -136,11 +114,9 @@ static bool append_postfix(struct made_elf *c, const struct rule *rule, size_t c
         int64_t number;
         unsigned reg;
         if (read_decimal(rule->words[i], &number)) {
-            append_octet(&code, OP_CONSTS);
-            append_leb(&code, number);
+            PACK(&code, "1s", OP_CONSTS, (uint64_t)number);
         } else if (find_dwarf_number(c, rule->words[i], &reg) && reg < 32) {
-            append_octet(&code, OP_BREG0 + reg);
-            append_leb(&code, 0);
+            PACK(&code, "1s", OP_BREG0 + reg, 0);
         } else {
             fits = append_operator(&code, rule->words[i]);
         }
@@ -148,7 +124,7 @@ static bool append_postfix(struct made_elf *c, const struct rule *rule, size_t c
     if (!fits)
         return false;
     text_append(&c->frames, head->bytes, head->size);
-    append_uleb(&c->frames, code.size);
+    PACK(&c->frames, "u", code.size);
     text_append(&c->frames, code.bytes, code.size);
     return true;
 }
@@ -162,17 +138,14 @@ static void add_cfa_rule(struct made_elf *c, const struct rule *rule)
     bool sum = rule->count == 3 && read_decimal(rule->words[1], &offset) &&
                strcmp(rule->words[2], "+") == 0;
     if ((sum || rule->count == 1) && find_dwarf_number(c, rule->words[0], &reg)) {
-        append_octet(&c->frames, CFA_DEF_CFA_SF);
-        append_uleb(&c->frames, reg);
-        append_leb(&c->frames, offset);
+        PACK(&c->frames, "1us", CFA_DEF_CFA_SF, reg, (uint64_t)offset);
         return;
     }
-    append_octet(&head, CFA_DEF_CFA_EXPRESSION);
+    PACK(&head, "1", CFA_DEF_CFA_EXPRESSION);
     if (append_postfix(c, rule, rule->count, false, &head))
         return;
     // An expression without a result: the CFA of the row before does not hold here.
-    append_octet(&c->frames, CFA_DEF_CFA_EXPRESSION);
-    append_uleb(&c->frames, 0);
+    PACK(&c->frames, "1u", CFA_DEF_CFA_EXPRESSION, 0);
 }
 
 // add_register_rule writes where the caller's register is: `.cfa N + ^`, a register, or
@@ -185,24 +158,18 @@ static void add_register_rule(struct made_elf *c, unsigned reg, const struct rul
     bool loads = rule->count > 1 && strcmp(rule->words[rule->count - 1], "^") == 0;
     if (rule->count == 4 && loads && strcmp(rule->words[0], ".cfa") == 0 &&
         read_decimal(rule->words[1], &offset) && strcmp(rule->words[2], "+") == 0) {
-        append_octet(&c->frames, CFA_OFFSET_EXTENDED_SF);
-        append_uleb(&c->frames, reg);
-        append_leb(&c->frames, offset);
+        PACK(&c->frames, "1us", CFA_OFFSET_EXTENDED_SF, reg, (uint64_t)offset);
         return;
     }
     if (rule->count == 1 && find_dwarf_number(c, rule->words[0], &other)) {
-        append_octet(&c->frames, other == reg ? CFA_SAME_VALUE : CFA_REGISTER);
-        append_uleb(&c->frames, reg);
-        if (other != reg)
-            append_uleb(&c->frames, other);
+        PACK(&c->frames, other == reg ? "1u" : "1uu",
+             other == reg ? CFA_SAME_VALUE : CFA_REGISTER, reg, other);
         return;
     }
-    append_octet(&head, loads ? CFA_EXPRESSION : CFA_VAL_EXPRESSION);
-    append_uleb(&head, reg);
+    PACK(&head, "1u", loads ? CFA_EXPRESSION : CFA_VAL_EXPRESSION, reg);
     if (append_postfix(c, rule, rule->count - loads, true, &head))
         return;
-    append_octet(&c->frames, CFA_UNDEFINED);
-    append_uleb(&c->frames, reg);
+    PACK(&c->frames, "1u", CFA_UNDEFINED, reg);
 }
 
 static void add_rule(struct made_elf *c, const char *name, const struct rule *rule)
@@ -239,17 +206,11 @@ static void add_rules(struct made_elf *c, char *words)
         add_rule(c, name, &rule);
 }
 
-static void append_integer(struct text *out, uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        append_octet(out, (uint8_t)(value >> 8 * i));
-}
-
 // end_entry pads an entry of .debug_frame and sets its length.
 static void end_entry(struct made_elf *c)
 {
-    while (c->in_entry && (c->frames.size - c->entry) % 8 != 0)
-        append_octet(&c->frames, 0); // DW_CFA_nop
+    if (c->in_entry) // with DW_CFA_nop: entries begin at multiples of 8
+        (void)pack_align(&c->frames, 8);
     uint32_t length = (uint32_t)(c->frames.size - c->entry - 4);
     if (c->in_entry && text_ok(&c->frames))
         memcpy(c->frames.bytes + c->entry, &length, sizeof(length));
@@ -261,8 +222,7 @@ static void begin_entry(struct made_elf *c, uint32_t id)
 {
     c->in_entry = true;
     c->entry = c->frames.size;
-    append_integer(&c->frames, 0, 4);
-    append_integer(&c->frames, id, 4);
+    PACK(&c->frames, "44", 0, id);
 }
 
 static void add_common_entry(struct made_elf *c)
@@ -270,11 +230,9 @@ static void add_common_entry(struct made_elf *c)
     enum { VERSION = 3 };
     unsigned ra = 0;
     begin_entry(c, UINT32_MAX);
-    append_integer(&c->frames, VERSION, 2); // and no augmentation
-    append_uleb(&c->frames, 1);             // both alignments
-    append_leb(&c->frames, 1);
-    if (find_dwarf_number(c, ".ra", &ra))
-        append_uleb(&c->frames, ra);
+    (void)find_dwarf_number(c, ".ra", &ra);
+    // No augmentation, and both alignments 1.
+    PACK(&c->frames, "2usu", VERSION, 1, 1, ra);
 }
 
 // add_frames adds a line after `STACK CFI `: `INIT ADDRESS SIZE RULES` or `ADDRESS
@@ -292,14 +250,12 @@ static void add_frames(struct made_elf *c, char *line)
         if (address + size > c->end)
             c->end = address + size;
         begin_entry(c, 0);
-        append_integer(&c->frames, address, 8);
-        append_integer(&c->frames, size, 8);
+        PACK(&c->frames, "88", address, size);
     } else if (!c->in_entry || address < c->address ||
                address - c->address > UINT32_MAX) {
         return;
     } else if (address != c->address) {
-        append_octet(&c->frames, CFA_ADVANCE4);
-        append_integer(&c->frames, address - c->address, 4);
+        PACK(&c->frames, "14", CFA_ADVANCE4, address - c->address);
     }
     c->address = address;
     add_rules(c, line);
@@ -424,7 +380,7 @@ static void write_elf(struct section *sections, const Elf64_Ehdr *header,
         if (content == NULL)
             continue;
         text_append(out, content->bytes, content->size);
-        append_integer(out, 0, (ALIGNMENT - content->size % ALIGNMENT) % ALIGNMENT);
+        (void)pack_align(out, ALIGNMENT);
     }
     for (size_t i = 0; i < SECTIONS; i++)
         text_append(out, &sections[i].header, sizeof(sections[i].header));

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/pack.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "report/file/digest.h"
@@ -337,9 +338,7 @@ static void cache_append_name(const char *name, bool may_pack, struct text *out)
     bool pack = packed.size != 0 && text_ok(&packed) && packed.size < size / 4 * 3;
     size_t word =
         size << SYMBOL_CACHE_NAME_SHIFT | (pack ? SYMBOL_CACHE_NAME_PACKED : 0);
-    for (; word >= 0x80; word >>= 7)
-        text_append(out, &(uint8_t){ (uint8_t)(word | 0x80) }, 1);
-    text_append(out, &(uint8_t){ (uint8_t)word }, 1);
+    PACK(out, "u", word);
     if (pack)
         text_append(out, packed.bytes, packed.size);
     else

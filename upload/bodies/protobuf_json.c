@@ -9,24 +9,13 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "base/pack.h"
 #include "formats/interchange/protobuf.h"
-
-static void put_varint(struct text *out, uint64_t value)
-{
-    uint8_t bytes[10];
-    size_t size = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[size++] = (uint8_t)(value | 0x80);
-    bytes[size++] = (uint8_t)value;
-    text_append(out, bytes, size);
-}
 
 static void put_bytes(struct text *out, uint32_t number, const void *bytes, size_t size)
 {
-    put_varint(out, number << 3 | PROTOBUF_BYTES);
-    put_varint(out, size);
-    if (size != 0)
-        text_append(out, bytes, size);
+    PACK(out, "uu", number << 3 | PROTOBUF_BYTES, size);
+    text_append(out, bytes, size);
 }
 
 // put_decoded writes bytes that JSON has as text.
@@ -62,15 +51,11 @@ static enum ch_status put_scalar(struct text *out, const struct protobuf_member 
     if (field->kind == PROTOBUF_AS_STRING && string != NULL) {
         put_bytes(out, field->number, string, json_string_length(value));
     } else if (field->kind == PROTOBUF_AS_BOOL && json_is_boolean(value)) {
-        put_varint(out, field->number << 3 | PROTOBUF_VARINT);
-        put_varint(out, json_is_true(value));
+        PACK(out, "uu", field->number << 3 | PROTOBUF_VARINT, json_is_true(value));
     } else if (field->kind == PROTOBUF_AS_FIXED64) {
-        uint64_t word = htole64(integer_of(value));
-        put_varint(out, field->number << 3 | PROTOBUF_FIXED64);
-        text_append(out, &word, sizeof(word));
+        PACK(out, "u8", field->number << 3 | PROTOBUF_FIXED64, integer_of(value));
     } else if (field->kind == PROTOBUF_AS_INT64 || field->kind == PROTOBUF_AS_ENUM) {
-        put_varint(out, field->number << 3 | PROTOBUF_VARINT);
-        put_varint(out, integer_of(value));
+        PACK(out, "uu", field->number << 3 | PROTOBUF_VARINT, integer_of(value));
     } else {
         return string != NULL ? put_decoded(out, field, string) : CH_ERR_MALFORMED;
     }
