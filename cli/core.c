@@ -184,11 +184,9 @@ static bool write_made(const struct core_command *command,
 // the build ID as a GUID, and the age 0.
 static void breakpad_identity(const struct minidump_module *module, char out[static 34])
 {
-    static const uint8_t order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
-                                       8, 9, 10, 11, 12, 13, 14, 15 };
-    for (size_t i = 0; i < sizeof(order); i++)
+    for (size_t i = 0; i < sizeof(minidump_guid); i++)
         (void)snprintf(out + 2 * i, 3, "%02X",
-                       module->build_id[module->build_id_cut ? i : order[i]]);
+                       module->build_id[module->build_id_cut ? i : minidump_guid[i]]);
     (void)snprintf(out + 32, 2, "0");
 }
 

@@ -28,6 +28,12 @@ enum {
     SYSTEM_ANDROID = 0x8203,
 };
 
+const uint8_t minidump_amd64[17] = { 0, 2,  1,  3,  7,  6,  4,  5, 8,
+                                     9, 10, 11, 12, 13, 14, 15, 16 };
+const uint8_t minidump_guid[16] = {
+    3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15
+};
+
 bool minidump_is(const void *bytes, size_t size)
 {
     struct cursor c = cursor_over(bytes, size);
@@ -182,9 +188,6 @@ bool minidump_next_range(struct minidump_list *list, struct minidump_range *out)
 static void read_machine_context(const struct minidump *dump, struct cursor c,
                                  struct core_thread *out)
 {
-    // Of rax to r15, which the record has in the order of their machine numbers.
-    static const uint8_t amd64[] = { 0, 2, 1,  3,  7,  6,  4,  5,
-                                     8, 9, 10, 11, 12, 13, 14, 15 };
     enum {
         AMD64_FLAGS = 68,
         AMD64_RAX = 120,
@@ -202,10 +205,8 @@ static void read_machine_context(const struct minidump *dump, struct cursor c,
     cursor_skip(&c, AMD64_FLAGS);
     out->flags = cursor_u32(&c);
     cursor_skip(&c, AMD64_RAX - AMD64_FLAGS - 4);
-    // rax rcx rdx rbx rsp rbp rsi rdi: machine numbers to DWARF's.
-    for (size_t i = 0; i < sizeof(amd64); i++)
-        out->registers[amd64[i]] = cursor_u64(&c);
-    out->registers[16] = cursor_u64(&c); // rip
+    for (size_t i = 0; i < sizeof(minidump_amd64); i++)
+        out->registers[minidump_amd64[i]] = cursor_u64(&c);
 }
 
 bool minidump_next_thread(struct minidump_list *list, struct core_thread *out,

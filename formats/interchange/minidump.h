@@ -42,6 +42,11 @@ struct minidump {
     struct cursor streams[MINIDUMP_STREAMS]; // empty where the file has none
 };
 
+// minidump_amd64 has DWARF's numbers of the registers of a CONTEXT_AMD64, from rax on;
+// minidump_guid where each byte of a GUID is in a build ID that was read as one.
+extern const uint8_t minidump_amd64[17];
+extern const uint8_t minidump_guid[16];
+
 // minidump_is returns true if bytes begin as a minidump does.
 bool minidump_is(const void *bytes, size_t size);
 
