@@ -10,14 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/procfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/hex.h"
+#include "base/pack.h"
 #include "base/system/file.h"
 #include "base/text.h"
+#include "formats/debug/core_writer.h"
 #include "formats/debug/maps.h"
 #include "formats/interchange/minidump.h"
 #include "images/image_outline.h"
@@ -25,7 +26,7 @@
 enum {
     SEGMENTS_MAX = 60000, // fewer than what an ELF header can count
     MODULES_MAX = 4096,
-    PAGE = 4096,
+    PAGE = CORE_PAGE,
     HEADER_BYTES = PAGE, // of an image that has no file
 };
 #define FILE_MAX_BYTES ((uint64_t)4 << 30)
@@ -55,10 +56,8 @@ struct making {
     size_t access_count;
     size_t access_capacity;
     struct text notes;
-    struct text files;   // entries of NT_FILE
-    struct text names;   // their paths
     struct text headers; // HEADER_BYTES each
-    uint64_t file_count;
+    struct core_table files;
     char program[PATH_MAX]; // the first module
     uint64_t program_base;
 };
@@ -167,111 +166,41 @@ static bool has_memory(const struct making *m, uint64_t address)
     return false;
 }
 
-// add_note appends a note of the kernel's.
-static void add_note(struct text *out, uint32_t type, const void *bytes, size_t size)
-{
-    static const char name[8] = "CORE";
-    static const char padding[4];
-    const uint32_t head[] = { 5, (uint32_t)size, type };
-    text_append(out, head, sizeof(head));
-    text_append(out, name, sizeof(name));
-    text_append(out, bytes, size);
-    text_append(out, padding, (4 - size % 4) % 4);
-}
-
-// add_thread appends a thread's note, by the layouts of elf_prstatus of both machines.
-static void add_thread(struct making *m, const struct core_thread *thread)
-{
-    enum {
-        SIGNAL = 12,
-        PID = 32,
-        REGISTERS = 112,
-        AMD64_BYTES = 336,
-        ARM64_BYTES = 392
-    };
-    // Places of rax rdx rcx rbx rsi rdi rbp rsp r8 to r15 rip in user_regs_struct.
-    static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9,
-                                      8,  7,  6,  3, 2,  1,  0, 16 };
-    enum { EFLAGS = 18 };
-    uint8_t note[ARM64_BYTES] = { 0 };
-    bool arm = m->dump.machine == EM_AARCH64;
-    uint16_t signal = (uint16_t)thread->signal;
-    memcpy(note + SIGNAL, &signal, sizeof(signal));
-    memcpy(note + PID, &thread->tid, sizeof(thread->tid));
-    for (size_t i = 0; i < (arm ? CORE_REGISTERS : sizeof(places)); i++)
-        memcpy(note + REGISTERS + 8 * (arm ? i : places[i]), &thread->registers[i], 8);
-    memcpy(note + REGISTERS + 8 * (arm ? CORE_REGISTERS : EFLAGS), &thread->flags, 8);
-    add_note(&m->notes, NT_PRSTATUS, note, arm ? ARM64_BYTES : AMD64_BYTES);
-}
-
 // add_threads appends all threads, the crashed one first, and its signal.
 static void add_threads(struct making *m)
 {
-    enum { SIGINFO_BYTES = 128 };
     struct core_thread crashed;
     struct core_thread thread;
     struct minidump_range stack;
     struct core_signal signal = { 0 };
     bool has = minidump_exception(&m->dump, &crashed, &signal);
     if (has) {
-        uint8_t info[SIGINFO_BYTES] = { 0 };
-        memcpy(info, &signal.signal, 4);
-        memcpy(info + 8, &signal.code, 4);
-        if (signal.code > 0)
-            memcpy(info + 16, &signal.address, 8);
-        add_thread(m, &crashed);
+        core_put_thread(&m->notes, m->dump.machine, &crashed);
         // As a code, 0 says that a process sent the signal. LLDB means that it knows
         // none.
         if (signal.code != 0 || cursor_left(&m->dump.streams[MINIDUMP_CRASHPAD]) != 0)
-            add_note(&m->notes, NT_SIGINFO, info, sizeof(info));
+            core_put_signal(&m->notes, signal.signal, signal.code,
+                            signal.code > 0 ? signal.address : 0);
     }
     struct minidump_list list = minidump_list(&m->dump, MINIDUMP_THREADS);
     for (size_t i = 0;
          i < CORE_THREADS_MAX && minidump_next_thread(&list, &thread, &stack); i++)
         if (!has || thread.tid != crashed.tid)
-            add_thread(m, &thread);
+            core_put_thread(&m->notes, m->dump.machine, &thread);
 }
-
-// add_process_note appends what is known of the process.
-static void add_process_note(struct making *m)
-{
-    enum {
-        BYTES = 136,
-        PID = 24,
-        NAME = 40,
-        NAME_BYTES = 16,
-        ARGUMENTS = 56,
-        MOST = 80
-    };
-    uint8_t note[BYTES] = { 0 };
-    const char *slash = strrchr(m->program, '/');
-    const char *name = slash != NULL ? slash + 1 : m->program;
-    struct cursor words = m->dump.streams[MINIDUMP_ARGUMENTS];
-    memcpy(note + PID, &m->dump.pid, sizeof(m->dump.pid));
-    memcpy(note + NAME, name, strnlen(name, NAME_BYTES - 1));
-    for (size_t i = 0; i < MOST - 1 && cursor_left(&words) != 0; i++) {
-        uint8_t byte = cursor_u8(&words);
-        note[ARGUMENTS + i] = byte != 0 ? byte : ' ';
-    }
-    add_note(&m->notes, NT_PRPSINFO, note, sizeof(note));
-}
-
-// guid_order is where each byte of a build ID is in its GUID.
-static const uint8_t guid_order[16] = { 3, 2, 1,  0,  5,  4,  7,  6,
-                                        8, 9, 10, 11, 12, 13, 14, 15 };
 
 // is_build returns true if a build ID is the module's. Of some dumps only the first 16
 // bytes are known, as bytes or as the words of a GUID.
 static bool is_build(const struct minidump_module *module, const uint8_t *id,
                      size_t size)
 {
-    bool words = size >= sizeof(guid_order);
+    bool words = size >= sizeof(minidump_guid);
     if (!module->build_id_cut)
         return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
-    for (size_t i = 0; words && i < sizeof(guid_order); i++)
-        words = id[guid_order[i]] == module->build_id[i];
-    return words || (size >= sizeof(guid_order) &&
-                     memcmp(id, module->build_id, sizeof(guid_order)) == 0);
+    for (size_t i = 0; words && i < sizeof(minidump_guid); i++)
+        words = id[minidump_guid[i]] == module->build_id[i];
+    return words || (size >= sizeof(minidump_guid) &&
+                     memcmp(id, module->build_id, sizeof(minidump_guid)) == 0);
 }
 
 enum module_file { FILE_NONE, FILE_WITHOUT_CODE, FILE_OF_SYMBOLS, FILE_FOUND };
@@ -353,9 +282,9 @@ static enum module_file find_file_of_build(const struct making *m,
     enum module_file found = find_named_build(m, module, folder, id, outline, out);
     if (found == FILE_FOUND || !module->build_id_cut)
         return found;
-    for (size_t i = 0; i < sizeof(guid_order); i++)
-        bytes[guid_order[i]] = module->build_id[i];
-    hex_encode(bytes, sizeof(guid_order), id);
+    for (size_t i = 0; i < sizeof(minidump_guid); i++)
+        bytes[minidump_guid[i]] = module->build_id[i];
+    hex_encode(bytes, sizeof(minidump_guid), id);
     enum module_file other = find_named_build(m, module, folder, id, outline, out);
     return other > found ? other : found;
 }
@@ -413,15 +342,6 @@ static enum module_file find_module_file(const struct making *m,
     return places->symbols != NULL ? find_symbols(m, module, outline, out) : found;
 }
 
-static void add_file_entry(struct making *m, uint64_t start, uint64_t end,
-                           uint64_t offset, const char *path)
-{
-    const uint64_t entry[] = { start, end, offset / PAGE };
-    text_append(&m->files, entry, sizeof(entry));
-    text_append(&m->names, path, strlen(path) + 1);
-    m->file_count++;
-}
-
 // add_loads lists the parts of a file that its program headers map.
 static void add_loads(struct making *m, const struct minidump_module *module,
                       const struct image_outline *outline, const char *path)
@@ -435,7 +355,7 @@ static void add_loads(struct making *m, const struct minidump_module *module,
             end > UINT64_MAX - 2 * PAGE - bias)
             continue;
         add_access(m, bias + load->vaddr - skip, bias + end, load->flags);
-        add_file_entry(m, bias + load->vaddr - skip,
+        core_table_add(&m->files, bias + load->vaddr - skip,
                        bias + (end + PAGE - 1) / PAGE * PAGE, load->offset - skip,
                        path);
     }
@@ -462,54 +382,33 @@ static uint64_t module_end(const struct making *m, const struct minidump_module 
 static void add_made_header(struct making *m, const struct minidump_module *module,
                             const char *path)
 {
-    struct {
-        Elf64_Ehdr elf;
-        Elf64_Phdr load;
-        Elf64_Phdr note;
-        Elf64_Nhdr head;
-        char name[4];
-        uint8_t id[MINIDUMP_BUILD_ID_MAX];
-    } header = { .elf = {
-                     .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
-                     .e_type = ET_DYN,
-                     .e_machine = m->dump.machine,
-                     .e_version = 1,
-                     .e_ehsize = sizeof(Elf64_Ehdr),
-                     .e_phoff = sizeof(Elf64_Ehdr),
-                     .e_phentsize = sizeof(Elf64_Phdr),
-                     .e_phnum = 2 } };
-    static const char padding[HEADER_BYTES];
-    _Static_assert(sizeof(header) <= HEADER_BYTES, "a header fits");
+    const uint64_t note_at = CORE_ELF_BYTES + 2 * CORE_SEGMENT_BYTES;
     const uint64_t end = module_end(m, module);
+    const size_t at = m->headers.size;
     if (has_memory(m, module->base) || end <= module->base || module->base % PAGE != 0)
         return;
-    header.load = (Elf64_Phdr){ .p_type = PT_LOAD,
-                                .p_flags = PF_R | PF_X,
-                                .p_filesz = end - module->base,
-                                .p_memsz = end - module->base,
-                                .p_align = PAGE };
-    header.note = (Elf64_Phdr){ .p_type = PT_NOTE,
-                                .p_flags = PF_R,
-                                .p_offset = (uint64_t)((const char *)&header.head -
-                                                       (const char *)&header),
-                                .p_align = 4 };
-    header.note.p_vaddr = header.note.p_offset;
-    header.note.p_filesz = sizeof(header.head) + 4 + module->build_id_size;
-    header.note.p_memsz = header.note.p_filesz;
-    header.head = (Elf64_Nhdr){ .n_namesz = 4,
-                                .n_descsz = (uint32_t)module->build_id_size,
-                                .n_type = NT_GNU_BUILD_ID };
-    memcpy(header.name, "GNU", 4);
-    memcpy(header.id, module->build_id, module->build_id_size);
-    if (module->build_id_size == 0)
-        header.elf.e_phnum = 1;
-    add_core_piece(m,
-                   (struct piece){ module->base, HEADER_BYTES, m->headers.size, true });
-    text_append(&m->headers, &header, sizeof(header));
-    text_append(&m->headers, padding, HEADER_BYTES - sizeof(header));
-    add_file_entry(m, module->base, module->base + PAGE, 0, path);
+    const struct core_range load = { .type = PT_LOAD,
+                                     .flags = PF_R | PF_X,
+                                     .size = end - module->base,
+                                     .in_file = end - module->base };
+    const struct core_range note = { .type = PT_NOTE,
+                                     .flags = PF_R,
+                                     .start = note_at,
+                                     .offset = note_at,
+                                     .size = 16 + module->build_id_size,
+                                     .in_file = 16 + module->build_id_size };
+    core_put_elf(&m->headers, ET_DYN, m->dump.machine,
+                 module->build_id_size != 0 ? 2 : 1);
+    core_put_range(&m->headers, &load);
+    core_put_range(&m->headers, &note);
+    PACK(&m->headers, "444", 4, module->build_id_size, NT_GNU_BUILD_ID);
+    text_append(&m->headers, "GNU", 4);
+    text_append(&m->headers, module->build_id, module->build_id_size);
+    (void)pack_align(&m->headers, HEADER_BYTES);
+    add_core_piece(m, (struct piece){ module->base, HEADER_BYTES, at, true });
+    core_table_add(&m->files, module->base, module->base + PAGE, 0, path);
     if (end - module->base > PAGE)
-        add_file_entry(m, module->base + PAGE, end, PAGE, path);
+        core_table_add(&m->files, module->base + PAGE, end, PAGE, path);
 }
 
 // has_made_tables returns true if unwind tables were made for a module.
@@ -600,13 +499,8 @@ static void add_modules(struct making *m)
         }
         add_module(m, &module);
     }
-    struct text CH_CLEANUP(text_deinit) note = { 0 };
-    const uint64_t head[] = { m->file_count, PAGE };
-    text_append(&note, head, sizeof(head));
-    text_append(&note, m->files.bytes, m->files.size);
-    text_append(&note, m->names.bytes, m->names.size);
-    if (m->file_count != 0)
-        add_note(&m->notes, NT_FILE, note.bytes, note.size);
+    if (m->files.count != 0)
+        core_put_table(&m->notes, &m->files);
 }
 
 // add_vector appends the auxiliary vector. Crashpad writes none; what leads to the
@@ -619,43 +513,33 @@ static void add_vector(struct making *m)
     size_t size = cursor_left(&vector);
     const void *bytes = cursor_take(&vector, size);
     if (size != 0 && bytes != NULL)
-        add_note(&m->notes, NT_AUXV, bytes, size);
+        core_put_note(&m->notes, NT_AUXV, bytes, size);
     else if (m->program[0] != 0)
-        add_note(&m->notes, NT_AUXV, made, sizeof(made));
+        core_put_note(&m->notes, NT_AUXV, made, sizeof(made));
 }
 
 // write_headers appends the core's headers. The minidump follows at offset after them.
 static void write_headers(const struct making *m, struct text *out,
                           uint64_t *out_offset)
 {
-    const Elf64_Ehdr elf = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
-                                          1 },
-                             .e_type = ET_CORE,
-                             .e_machine = m->dump.machine,
-                             .e_version = 1,
-                             .e_ehsize = sizeof(Elf64_Ehdr),
-                             .e_phoff = sizeof(Elf64_Ehdr),
-                             .e_phentsize = sizeof(Elf64_Phdr),
-                             .e_phnum = (uint16_t)(m->count + 1) };
-    uint64_t notes_at = sizeof(elf) + (m->count + 1) * sizeof(Elf64_Phdr);
+    uint64_t notes_at = CORE_ELF_BYTES + (m->count + 1) * CORE_SEGMENT_BYTES;
     uint64_t headers_at = notes_at + m->notes.size;
     *out_offset = (headers_at + m->headers.size + PAGE - 1) / PAGE * PAGE;
-    const Elf64_Phdr notes = {
-        .p_type = PT_NOTE, .p_offset = notes_at, .p_filesz = m->notes.size, .p_align = 4
-    };
-    text_append(out, &elf, sizeof(elf));
-    text_append(out, &notes, sizeof(notes));
+    core_put_elf(out, ET_CORE, m->dump.machine, m->count + 1);
+    core_put_range(out, &(struct core_range){ .type = PT_NOTE,
+                                              .offset = notes_at,
+                                              .in_file = m->notes.size });
     for (size_t i = 0; i < m->count; i++) {
         const struct piece *piece = &m->pieces[i];
-        const Elf64_Phdr load = {
-            .p_type = PT_LOAD,
-            .p_flags = piece_access(m, piece),
-            .p_vaddr = piece->start,
-            .p_offset = piece->offset + (piece->is_header ? headers_at : *out_offset),
-            .p_filesz = piece->size,
-            .p_memsz = piece->size,
-        };
-        text_append(out, &load, sizeof(load));
+        core_put_range(out, &(struct core_range){
+                                .type = PT_LOAD,
+                                .flags = piece_access(m, piece),
+                                .start = piece->start,
+                                .size = piece->size,
+                                .in_file = piece->size,
+                                .offset = piece->offset +
+                                          (piece->is_header ? headers_at : *out_offset),
+                            });
     }
     text_append(out, m->notes.bytes, m->notes.size);
     text_append(out, m->headers.bytes, m->headers.size);
@@ -671,7 +555,8 @@ static enum ch_status write_core(struct making *m, int fd)
     size_t left = (size_t)(m->dump.file.end - bytes);
     sort_pieces(m);
     add_threads(m);
-    add_process_note(m);
+    core_put_process(&m->notes, m->dump.pid, m->program,
+                     m->dump.streams[MINIDUMP_ARGUMENTS]);
     add_vector(m);
     write_headers(m, &head, &offset);
     if (!text_ok(&head) || !text_ok(&m->notes) || !text_ok(&m->headers))
@@ -688,8 +573,7 @@ static void making_deinit(struct making *m)
     free(m->pieces);
     free(m->accesses);
     text_deinit(&m->notes);
-    text_deinit(&m->files);
-    text_deinit(&m->names);
+    core_table_deinit(&m->files);
     text_deinit(&m->headers);
 }
 
@@ -704,7 +588,7 @@ static enum ch_status make_core(const struct minidump_places *places, const void
     add_memory(&m);
     add_maps(&m);
     add_modules(&m);
-    if (m.file_count == 0 && places->builds != NULL) {
+    if (m.files.count == 0 && places->builds != NULL) {
         // Names of files would be taken from its memory.
         *out_why = "it lists no modules";
         return CH_ERR_UNSUPPORTED;

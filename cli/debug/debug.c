@@ -27,6 +27,7 @@
 #include "cli/session/command.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
+#include "formats/debug/core_writer.h"
 #include "formats/debug/elf.h"
 #include "formats/interchange/source_bundle.h"
 #include "report/value/around.h"
@@ -104,7 +105,7 @@ static uint64_t lowest_vaddr(const struct elf_view *view)
         if (segment.type == ELF_PT_LOAD && segment.vaddr < lowest)
             lowest = segment.vaddr;
     }
-    return lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(DEBUG_PAGE - 1);
+    return lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(CORE_PAGE - 1);
 }
 
 // add_library adds an image to the list that debuggers find libraries by. The first is
@@ -142,7 +143,7 @@ static enum ch_status add_library(struct debug_files *files,
 static enum ch_status add_ranges(struct debug_files *files, const struct elf_view *view,
                                  uint64_t bias, const char *path)
 {
-    const uint64_t mask = DEBUG_PAGE - 1;
+    const uint64_t mask = CORE_PAGE - 1;
     struct elf_segment segment;
     for (uint32_t i = 0;
          i < SEGMENTS_MAX && elf_view_segment(view, i, &segment) == CH_OK; i++) {
@@ -153,7 +154,7 @@ static enum ch_status add_ranges(struct debug_files *files, const struct elf_vie
                            sizeof(files->ranges[0])))
             return CH_ERR_NO_MEMORY;
         uint64_t start = bias + segment.vaddr;
-        bool first = segment.offset == 0 && view->size >= DEBUG_PAGE;
+        bool first = segment.offset == 0 && view->size >= CORE_PAGE;
         files->ranges[files->range_count++] = (struct debug_range){
             .start = start & ~mask,
             .end = (start + segment.file_size + mask) & ~mask,
@@ -162,7 +163,7 @@ static enum ch_status add_ranges(struct debug_files *files, const struct elf_vie
             .header = first ? files->headers.size : SIZE_MAX,
         };
         if (first)
-            text_append(&files->headers, view->bytes, DEBUG_PAGE);
+            text_append(&files->headers, view->bytes, CORE_PAGE);
     }
     return CH_OK;
 }

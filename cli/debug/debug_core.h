@@ -19,7 +19,7 @@
 struct debug_range {
     uint64_t start;
     uint64_t end;
-    uint64_t offset;  // in the file, a multiple of DEBUG_PAGE
+    uint64_t offset;  // in the file, a multiple of CORE_PAGE
     const char *path; // lives as long as the range
     size_t header;    // where its first page is in the headers; SIZE_MAX: nowhere
 };
@@ -31,8 +31,6 @@ struct debug_library {
     uint64_t dynamic;
     const char *path; // lives as long as the library
 };
-
-enum { DEBUG_PAGE = 4096 };
 
 // debug_files is what is known from the files of a report's images.
 struct debug_files {
