@@ -7,6 +7,7 @@
 // from which `crashhook show` shows a report anywhere (ci_artefact.h). The command's
 // exit status is kept.
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/system/file.h"
+#include "base/utf8.h"
 #include "cli/ci/ci_artefact.h"
 #include "cli/ci/ci_forms.h"
 #include "cli/render/render.h"
@@ -66,10 +69,21 @@ static int run_below(const struct options *options, const char *spool)
     return status;
 }
 
+// set_ci_text sets a member, which has to be UTF-8: a path may be of other bytes, and
+// text may have been cut.
+static void set_ci_text(json_t *out, const char *key, const char *text)
+{
+    struct text CH_CLEANUP(text_deinit) copy = { 0 };
+    text_append_string(&copy, text != NULL ? text : "");
+    if (text_ok(&copy))
+        utf8_repair(copy.bytes, copy.size);
+    (void)json_object_set_new(out, key, json_string(copy.bytes));
+}
+
 // read_place reads where the crash happened, with a path relative to the current folder
 // for a file below it. Build servers compare paths with those of the repository, and
 // compilers record build/../src/main.c, so the file's real path counts where it exists.
-static void read_place(const json_t *report, struct ci_crash *out)
+static void read_place(const json_t *report, json_t *out)
 {
     char folder[PATH_MAX];
     char real[PATH_MAX];
@@ -82,52 +96,58 @@ static void read_place(const json_t *report, struct ci_crash *out)
     size_t length = getcwd(folder, sizeof(folder)) != NULL ? strlen(folder) : 0;
     bool below =
         length > 1 && strncmp(file, folder, length) == 0 && file[length] == '/';
-    text_append_string(&out->file, below ? file + length + 1 : file);
-    out->line = report_integer(frame, "line", 0);
-    out->column = report_integer(frame, "column", 0);
+    set_ci_text(out, "file", below ? file + length + 1 : file);
+    if (report_integer(frame, "line", 0) > 0)
+        (void)json_object_set(out, "line", json_object_get(frame, "line"));
+    if (report_integer(frame, "column", 0) > 0)
+        (void)json_object_set(out, "column", json_object_get(frame, "column"));
 }
 
-// read_crash makes a crash of a report; false: nothing crashed in it.
-static bool read_crash(json_t *report, struct ci_crash *out)
+// read_crash makes a crash of a report (ci_forms.h); NULL: nothing crashed in it.
+static json_t *read_crash(json_t *report)
 {
     static const struct render_style style = { .preset = PRESET_MEDIUM };
     struct group_key CH_CLEANUP(group_key_deinit) key = { 0 };
-    const json_t *crash = json_object_get(report, "crash");
-    const char *kind = report_string(crash, "kind");
+    struct text CH_CLEANUP(text_deinit) title = { 0 };
+    struct text CH_CLEANUP(text_deinit) shown = { 0 };
+    const char *kind = report_string(json_object_get(report, "crash"), "kind");
     const char *program =
         report_string(json_object_get(report, "process"), "executable");
-    const char *slash = program != NULL ? strrchr(program, '/') : NULL;
-    const char *id = report_string(report, "id");
-    *out = (struct ci_crash){ .times = 1 };
     report_in_app_mark(report);
     if (!group_key_make(report, &key))
-        return false;
-    (void)snprintf(out->id, sizeof(out->id), "%s", id != NULL ? id : "");
-    memcpy(out->fingerprint, key.fingerprint, sizeof(out->fingerprint));
-    title_write(report, &key, &out->title);
-    text_append_string(&out->kind, kind != NULL ? kind : "unknown");
-    text_append_string(&out->program, slash != NULL     ? slash + 1
-                                      : program != NULL ? program
-                                                        : "unknown");
+        return NULL;
+    json_t *out = json_pack("{s:i}", "times", 1);
+    title_write(report, &key, &title);
+    (void)render_report_text(report, &style, SHOWN_MAX, &shown);
+    set_ci_text(out, "id", report_string(report, "id"));
+    set_ci_text(out, "fingerprint", key.fingerprint);
+    set_ci_text(out, "title", title.bytes);
+    set_ci_text(out, "kind", kind != NULL ? kind : "unknown");
+    set_ci_text(out, "program", program != NULL ? file_name(program) : "unknown");
+    set_ci_text(out, "shown", shown.bytes);
     read_place(report, out);
-    (void)render_report_text(report, &style, SHOWN_MAX, &out->shown);
-    return true;
+    return out;
 }
 
 // count_ci_crash adds a crash, or counts it where its group is there.
-static void count_ci_crash(struct ci_crashes *all, struct ci_crash *crash)
+static void count_ci_crash(struct ci_crashes *all, json_t *crash)
 {
-    for (size_t i = 0; i < all->count; i++) {
-        if (strcmp(all->crashes[i].fingerprint, crash->fingerprint) != 0)
+    const char *fingerprint = report_string(crash, "fingerprint");
+    json_t *other;
+    size_t i;
+    json_array_foreach(all->crashes, i, other)
+    {
+        if (strcmp(report_string(other, "fingerprint"), fingerprint) != 0)
             continue;
-        all->crashes[i].times++;
-        ci_crash_deinit(crash);
+        (void)json_object_set_new(other, "times",
+                                  json_integer(report_integer(other, "times", 0) + 1));
+        json_decref(crash);
         return;
     }
-    if (all->count < CRASHES_MAX)
-        all->crashes[all->count++] = *crash;
+    if (i < CRASHES_MAX)
+        (void)json_array_append_new(all->crashes, crash);
     else
-        ci_crash_deinit(crash);
+        json_decref(crash);
 }
 
 // read_crashes reads the spool, adding names where they are missing.
@@ -143,7 +163,6 @@ static enum command_result read_crashes(struct session *session, struct ci_crash
         return command_fail("cannot list '%s': %s", session->spool_path,
                             spool_why(status));
     for (size_t i = 0; i < listing.count; i++) {
-        struct ci_crash crash;
         json_auto_t *report = NULL;
         if (session_spool_report(session, listing.entries[i].id, &report) != CH_OK)
             continue; // it said why
@@ -151,8 +170,9 @@ static enum command_result read_crashes(struct session *session, struct ci_crash
             session_symbolize(session, report);
         if (artefact->contents != NULL)
             ci_artefact_add(artefact, report);
-        if (read_crash(report, &crash))
-            count_ci_crash(all, &crash);
+        json_t *crash = read_crash(report);
+        if (crash != NULL)
+            count_ci_crash(all, crash);
     }
     return COMMAND_DONE;
 }
@@ -178,14 +198,19 @@ static void mark_known(const struct session *session, struct ci_crashes *all)
 {
     struct text CH_CLEANUP(text_deinit) base = { 0 };
     char started[CI_TIME_SIZE];
+    json_t *crash;
+    size_t i;
     if (session->settings.url == NULL || session->settings.url[0] == 0 ||
         collector_base(session, NULL, &base) != CH_OK)
         return;
     ci_write_time(all, started);
     all->compared = true;
-    for (size_t i = 0; i < all->count; i++)
-        all->crashes[i].known =
-            is_known_group(session, base.bytes, all->crashes[i].fingerprint, started);
+    json_array_foreach(all->crashes, i, crash)
+    {
+        bool known = is_known_group(session, base.bytes,
+                                    report_string(crash, "fingerprint"), started);
+        (void)json_object_set_new(crash, "known", json_boolean(known));
+    }
 }
 
 // write_form writes one form to a file of the output folder; a name that an option gave
@@ -258,18 +283,19 @@ static bool write_artefact(struct ci_artefact *artefact, const char *path)
 // say_crashes prints one summary on stderr.
 static void say_crashes(const struct ci_crashes *all, const char *folder)
 {
-    if (all->count != 0)
-        (void)fprintf(stderr, "crashhook: %zu crash%s below '%s', in %s:\n", all->count,
-                      all->count == 1 ? "" : "es", all->command, folder);
-    for (size_t i = 0; i < all->count; i++) {
-        const struct ci_crash *crash = &all->crashes[i];
-        (void)fprintf(stderr, "  %s", crash->known ? "known  " : "");
-        for (size_t c = 0; c < crash->title.size; c++)
-            (void)fputc((unsigned char)crash->title.bytes[c] < ' '
-                            ? '?'
-                            : crash->title.bytes[c],
-                        stderr);
-        (void)fprintf(stderr, crash->times > 1 ? " (%zu times)\n" : "\n", crash->times);
+    const size_t count = json_array_size(all->crashes);
+    const json_t *crash;
+    size_t i;
+    if (count != 0)
+        (void)fprintf(stderr, "crashhook: %zu crash%s below '%s', in %s:\n", count,
+                      count == 1 ? "" : "es", all->command, folder);
+    json_array_foreach(all->crashes, i, crash)
+    {
+        const int64_t times = report_integer(crash, "times", 1);
+        (void)fprintf(stderr, "  %s", report_flag(crash, "known") ? "known  " : "");
+        for (const char *c = report_string(crash, "title"); *c != 0; c++)
+            (void)fputc((unsigned char)*c < ' ' ? '?' : *c, stderr);
+        (void)fprintf(stderr, times > 1 ? " (%" PRId64 " times)\n" : "\n", times);
     }
 }
 
@@ -299,29 +325,16 @@ static bool make_spool(const char *folder, char out[static PATH_MAX])
     return false;
 }
 
-static void crashes_deinit(struct ci_crashes *all)
-{
-    for (size_t i = 0; i < all->count; i++)
-        ci_crash_deinit(&all->crashes[i]);
-    free(all->crashes);
-}
-
-static size_t new_crashes(const struct ci_crashes *all)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < all->count; i++)
-        count += !all->crashes[i].known;
-    return count;
-}
-
 static int run_ci(const struct options *options)
 {
     struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct ci_artefact CH_CLEANUP(ci_artefact_deinit) artefact = { 0 };
     char spool[PATH_MAX];
     const char *folder = options_value(options, "output");
-    struct ci_crashes CH_CLEANUP(crashes_deinit) all = {
-        .crashes = calloc(CRASHES_MAX, sizeof(*all.crashes)),
+    json_auto_t *crashes = json_array();
+    const json_t *crash;
+    struct ci_crashes all = {
+        .crashes = crashes,
         .command = options->arguments[0],
         .started = (int64_t)time(NULL),
     };
@@ -332,8 +345,6 @@ static int run_ci(const struct options *options)
     session_init(&session, options);
     session.settings.spool = spool;
     folder = folder != NULL ? folder : "crashhook-ci";
-    if (all.crashes == NULL)
-        return command_fail("cannot run '%s': %s", all.command, strerror(ENOMEM));
     if (!make_spool(folder, spool))
         return COMMAND_FAILED;
     int64_t start = clock_now_ms(CLOCK_MONOTONIC);
@@ -348,9 +359,10 @@ static int run_ci(const struct options *options)
     done = write_forms(&all, options, folder) && done;
     done = write_artefact(&artefact, options_value(options, "artifact")) && done;
     say_crashes(&all, folder);
-    size_t fresh =
-        options_given(options, "gate") && status == 0 ? new_crashes(&all) : 0;
-    if (fresh != 0)
+    size_t fresh = 0;
+    size_t i;
+    json_array_foreach(crashes, i, crash) fresh += !report_flag(crash, "known");
+    if (fresh != 0 && status == 0 && options_given(options, "gate"))
         return command_fail("%zu of the crashes %s new, so the build fails", fresh,
                             fresh == 1 ? "is" : "are");
     // A crash whose report is lost must not look like a build without one.

@@ -5,36 +5,22 @@
 // workflow commands. Text of the crashes is escaped as each form demands. Users: ci.
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
-#include "base/text.h"
-#include "report/grouping/fingerprint.h"
-
-// A ci_crash is a report as these forms show it. Members may be empty, but not NULL.
-struct ci_crash {
-    char id[64];
-    char fingerprint[FINGERPRINT_SIZE];
-    struct text title;
-    struct text kind;
-    struct text program; // its file's name
-    struct text file;    // relative to the folder of the build if it is below that
-    int64_t line;        // 0: not known
-    int64_t column;
-    struct text shown; // the report as a terminal shows it
-    size_t times;      // reports of this group
-    bool known;        // the collector has the group
-};
-
+// A ci_crashes is the crashes of a build. Each is an object with the strings id,
+// fingerprint, title, kind, program (its file's name), shown (the report as a terminal
+// shows it) and, if the place is known, file (relative to the folder of the build if it
+// is below that); the numbers times (reports of this group) and, if they are known,
+// line and column; known is true if the collector has the group.
 struct ci_crashes {
-    struct ci_crash *crashes;
-    size_t count;
+    json_t *crashes;
     const char *command; // that was run
     int64_t duration_ms;
     int64_t started; // seconds since 1970
     bool compared;   // with the groups of a collector
 };
-
-void ci_crash_deinit(struct ci_crash *crash);
 
 // ci_write_time writes when the command was started, in UTC: 2026-11-27T03:14:00.
 enum { CI_TIME_SIZE = 32 };
