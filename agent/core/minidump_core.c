@@ -203,7 +203,12 @@ static bool is_build(const struct minidump_module *module, const uint8_t *id,
                      memcmp(id, module->build_id, sizeof(minidump_guid)) == 0);
 }
 
-enum module_file { FILE_NONE, FILE_WITHOUT_CODE, FILE_OF_SYMBOLS, FILE_FOUND };
+// A module_file is the best file of a module that was found.
+struct module_file {
+    enum { FILE_NONE, FILE_WITHOUT_CODE, FILE_OF_SYMBOLS, FILE_FOUND } kind;
+    struct image_outline outline;
+    char path[PATH_MAX]; // without the sysroot, which readers of the core put in front
+};
 
 // has_code returns false for a debug file, which has no unwind tables either.
 static bool has_code(const struct image_outline *outline)
@@ -214,132 +219,100 @@ static bool has_code(const struct image_outline *outline)
     return false;
 }
 
-// try_module_file opens a file and checks that it is the module's build.
-static enum module_file try_module_file(const struct making *m,
-                                        const struct minidump_module *module,
-                                        const char *path, struct image_outline *outline)
+// try_file takes the file at path below root if it is the module's build, and better
+// than the best so far.
+static void try_file(const struct making *m, const struct minidump_module *module,
+                     const char *root, const char *path, struct module_file *best)
 {
-    int fd;
-    if (image_outline_open(path, outline, &fd) != CH_OK)
-        return FILE_NONE;
-    (void)close(fd);
-    if (outline->machine != m->dump.machine ||
-        !is_build(module, outline->build_id, outline->build_id_size))
-        return FILE_NONE;
+    struct module_file file = { .kind = FILE_WITHOUT_CODE };
     const char *suffix = strrchr(path, '.');
-    return has_code(outline)                               ? FILE_FOUND
-           : suffix != NULL && strcmp(suffix, ".sym") == 0 ? FILE_OF_SYMBOLS
-                                                           : FILE_WITHOUT_CODE;
+    char full[2 * PATH_MAX];
+    int fd;
+    (void)snprintf(full, sizeof(full), "%s%s", root, path);
+    (void)snprintf(file.path, sizeof(file.path), "%s", path);
+    if (best->kind == FILE_FOUND ||
+        image_outline_open(full, &file.outline, &fd) != CH_OK)
+        return;
+    (void)close(fd);
+    if (has_code(&file.outline))
+        file.kind = FILE_FOUND;
+    else if (suffix != NULL && strcmp(suffix, ".sym") == 0)
+        file.kind = FILE_OF_SYMBOLS;
+    if (file.kind > best->kind && file.outline.machine == m->dump.machine &&
+        is_build(module, file.outline.build_id, file.outline.build_id_size))
+        *best = file;
 }
 
-// find_named_build looks in a folder of build IDs for one whose hexadecimal digits
+// try_named_builds tries the files of a folder of build IDs whose hexadecimal digits
 // begin with id: xx/yyy, xx/yyy.debug or, with tables made of Breakpad's symbols,
 // xx/yyy.sym.
-static enum module_file find_named_build(const struct making *m,
-                                         const struct minidump_module *module,
-                                         const char *folder, const char *id,
-                                         struct image_outline *outline,
-                                         char out[static PATH_MAX])
+static void try_named_builds(const struct making *m,
+                             const struct minidump_module *module, const char *root,
+                             const char *folder, const char *id,
+                             struct module_file *best)
 {
-    const char *root = m->places->sysroot != NULL ? m->places->sysroot : "";
-    enum module_file best = FILE_NONE;
     char path[PATH_MAX];
     const struct dirent *entry;
     (void)snprintf(path, sizeof(path), "%s%s/%.2s", root, folder, id);
     DIR *entries = opendir(path);
-    if (entries == NULL)
-        return FILE_NONE;
-    while (best != FILE_FOUND && (entry = readdir(entries)) != NULL) {
-        size_t digits = strspn(entry->d_name, "0123456789abcdef");
-        const char *suffix = entry->d_name + digits;
-        if (strncmp(entry->d_name, id + 2, strlen(id + 2)) != 0 ||
-            (*suffix != 0 && strcmp(suffix, ".debug") != 0 &&
-             strcmp(suffix, ".sym") != 0) ||
-            snprintf(path, sizeof(path), "%s%s/%.2s/%s", root, folder, id,
-                     entry->d_name) >= (int)sizeof(path))
-            continue;
-        enum module_file found = try_module_file(m, module, path, outline);
-        if (found > best) {
-            best = found;
-            (void)snprintf(out, PATH_MAX, "%s", path + strlen(root));
-        }
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        const char *suffix = entry->d_name + strspn(entry->d_name, "0123456789abcdef");
+        if (strncmp(entry->d_name, id + 2, strlen(id + 2)) == 0 &&
+            (*suffix == 0 || strcmp(suffix, ".debug") == 0 ||
+             strcmp(suffix, ".sym") == 0) &&
+            snprintf(path, sizeof(path), "%s/%.2s/%s", folder, id, entry->d_name) <
+                (int)sizeof(path))
+            try_file(m, module, root, path, best);
     }
-    (void)closedir(entries);
-    return best;
+    if (entries != NULL)
+        (void)closedir(entries);
 }
 
-// find_file_of_build looks in a folder for a module's build. A build ID of which only
-// 16 bytes are known may stand there in either order.
-static enum module_file find_file_of_build(const struct making *m,
-                                           const struct minidump_module *module,
-                                           const char *folder,
-                                           struct image_outline *outline,
-                                           char out[static PATH_MAX])
+// try_builds looks in a folder for a module's build. A build ID of which only 16 bytes
+// are known may stand there in either order.
+static void try_builds(const struct making *m, const struct minidump_module *module,
+                       const char *root, const char *folder, struct module_file *best)
 {
-    uint8_t bytes[MINIDUMP_BUILD_ID_MAX];
+    uint8_t bytes[sizeof(minidump_guid)];
     char id[2 * MINIDUMP_BUILD_ID_MAX + 1];
     hex_encode(module->build_id, module->build_id_size, id);
-    enum module_file found = find_named_build(m, module, folder, id, outline, out);
-    if (found == FILE_FOUND || !module->build_id_cut)
-        return found;
-    for (size_t i = 0; i < sizeof(minidump_guid); i++)
+    try_named_builds(m, module, root, folder, id, best);
+    if (!module->build_id_cut)
+        return;
+    for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[minidump_guid[i]] = module->build_id[i];
-    hex_encode(bytes, sizeof(minidump_guid), id);
-    enum module_file other = find_named_build(m, module, folder, id, outline, out);
-    return other > found ? other : found;
+    hex_encode(bytes, sizeof(bytes), id);
+    try_named_builds(m, module, root, folder, id, best);
 }
 
-// find_symbols looks for a module in the folder that --symbols names.
-static enum module_file find_symbols(const struct making *m,
-                                     const struct minidump_module *module,
-                                     struct image_outline *outline,
-                                     char out[static PATH_MAX])
-{
-    const char *slash = strrchr(module->name, '/');
-    char folder[PATH_MAX];
-    (void)snprintf(out, PATH_MAX, "%s/%s", m->places->symbols,
-                   slash != NULL ? slash + 1 : module->name);
-    enum module_file found = try_module_file(m, module, out, outline);
-    if (found == FILE_FOUND)
-        return found;
-    (void)snprintf(folder, sizeof(folder), "%s/.build-id", m->places->symbols);
-    enum module_file other = find_file_of_build(m, module, folder, outline, out);
-    return other > found ? other : found;
-}
-
-// find_module_file finds the file of a module. out has its path: without the sysroot,
-// which readers of the core put in front again.
-static enum module_file find_module_file(const struct making *m,
-                                         const struct minidump_module *module,
-                                         struct image_outline *outline,
-                                         char out[static PATH_MAX])
+// find_module_file finds the file of a module.
+static void find_module_file(const struct making *m,
+                             const struct minidump_module *module,
+                             struct module_file *best)
 {
     const struct minidump_places *places = m->places;
-    enum module_file found = FILE_NONE;
+    const char *root = places->sysroot != NULL ? places->sysroot : "";
     char path[PATH_MAX];
+    *best = (struct module_file){ .kind = FILE_NONE };
     if (module->build_id_size == 0)
-        return FILE_NONE;
-    for (size_t i = 0;
-         places->builds != NULL && places->builds[i] != NULL && found != FILE_FOUND;
-         i++) {
-        enum module_file other =
-            find_file_of_build(m, module, places->builds[i], outline, out);
-        found = other > found ? other : found;
-    }
+        return;
+    for (size_t i = 0; places->builds != NULL && places->builds[i] != NULL; i++)
+        try_builds(m, module, root, places->builds[i], best);
     if (places->builds != NULL)
-        return found;
-    (void)snprintf(out, PATH_MAX, "%s", module->name);
-    (void)snprintf(path, sizeof(path), "%s%s",
-                   places->sysroot != NULL ? places->sysroot : "", module->name);
+        return;
     if (module->name[0] == '/')
-        found = try_module_file(m, module, path, outline);
-    if (found == FILE_FOUND || places->sysroot != NULL)
-        return found;
+        try_file(m, module, root, module->name, best);
+    if (places->sysroot != NULL)
+        return;
     if (places->exe != NULL && strcmp(module->name, m->program) == 0) {
-        (void)snprintf(out, PATH_MAX, "%s", places->exe);
-        return try_module_file(m, module, out, outline);
+        try_file(m, module, "", places->exe, best);
+    } else if (places->symbols != NULL) {
+        (void)snprintf(path, sizeof(path), "%s/%s", places->symbols,
+                       file_name(module->name));
+        try_file(m, module, "", path, best);
+        (void)snprintf(path, sizeof(path), "%s/.build-id", places->symbols);
+        try_builds(m, module, "", path, best);
     }
-    return places->symbols != NULL ? find_symbols(m, module, outline, out) : found;
 }
 
 // add_loads lists the parts of a file that its program headers map.
@@ -430,33 +403,17 @@ static bool has_made_tables(const struct making *m,
     return false;
 }
 
-// complete_build_id takes the build ID of a file that was found for a module of which
-// the minidump has a part of it.
-static void complete_build_id(const struct making *m, const char *path,
-                              struct minidump_module *module)
-{
-    const char *root = m->places->sysroot != NULL ? m->places->sysroot : "";
-    struct image_outline outline;
-    char file[PATH_MAX];
-    (void)snprintf(file, sizeof(file), "%s%s", root, path);
-    if (!module->build_id_cut ||
-        try_module_file(m, module, file, &outline) == FILE_NONE)
-        return;
-    module->build_id_size = outline.build_id_size;
-    memcpy(module->build_id, outline.build_id, outline.build_id_size);
-}
-
 // say_missing_file reports why frames of a module are guessed. The vDSO has no file.
 static void say_missing_file(const struct making *m,
                              const struct minidump_module *module,
-                             enum module_file found)
+                             const struct module_file *file)
 {
     if (module->name[0] != '/')
         return;
     m->places->say(m->places->context,
                    module->build_id_size == 0
                        ? "the minidump has no build ID of '%s': its file is not used"
-                   : found == FILE_WITHOUT_CODE
+                   : file->kind == FILE_WITHOUT_CODE
                        ? "the file of '%s' has debug information without unwind "
                          "tables: its frames are guessed"
                        : "no file of the minidump's build of '%s': its frames are "
@@ -468,24 +425,27 @@ static void say_missing_file(const struct making *m,
 static void add_module(struct making *m, struct minidump_module *module)
 {
     const struct minidump_places *places = m->places;
-    struct image_outline outline;
-    char path[PATH_MAX];
-    enum module_file found = find_module_file(m, module, &outline, path);
-    if (found != FILE_NONE && places->builds != NULL)
-        complete_build_id(m, path, module);
-    if (found != FILE_FOUND && !has_made_tables(m, module))
-        say_missing_file(m, module, found);
+    struct module_file file;
+    find_module_file(m, module, &file);
+    const bool found = file.kind == FILE_FOUND;
+    // Of some modules the minidump has a part of the build ID.
+    if (file.kind != FILE_NONE && places->builds != NULL && module->build_id_cut) {
+        module->build_id_size = file.outline.build_id_size;
+        memcpy(module->build_id, file.outline.build_id, file.outline.build_id_size);
+    }
+    if (!found && !has_made_tables(m, module))
+        say_missing_file(m, module, &file);
     // A path that is not absolute is never opened.
-    if (found != FILE_FOUND && places->builds != NULL)
-        (void)snprintf(path, sizeof(path), "module-%" PRIx64, module->base);
-    else if (found != FILE_FOUND)
-        (void)snprintf(path, sizeof(path), "%s", module->name);
+    if (!found && places->builds != NULL)
+        (void)snprintf(file.path, sizeof(file.path), "module-%" PRIx64, module->base);
+    else if (!found)
+        (void)snprintf(file.path, sizeof(file.path), "%s", module->name);
     if (places->builds != NULL)
-        places->named(places->context, path, module->name);
-    if (found == FILE_FOUND)
-        add_loads(m, module, &outline, path);
+        places->named(places->context, file.path, module->name);
+    if (found)
+        add_loads(m, module, &file.outline, file.path);
     else
-        add_made_header(m, module, path);
+        add_made_header(m, module, file.path);
 }
 
 static void add_modules(struct making *m)
