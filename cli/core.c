@@ -173,11 +173,8 @@ static bool write_made(const struct core_command *command,
     hex_encode(module->build_id, module->build_id_size, id);
     (void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.sym", command->made, id,
                    id + 2);
-    int CH_CLEANUP(file_close) fd =
-        file_make_parents(path, 0700)
-            ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
-            : -1;
-    return fd >= 0 && file_write_all(fd, file->bytes, file->size);
+    return file_make_parents(path, 0700) &&
+           file_put(path, O_EXCL, file->bytes, file->size);
 }
 
 // breakpad_identity writes what Breakpad calls a module's build: the first 16 bytes of

@@ -2,10 +2,13 @@
 #include "base/system/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/status.h"
 
 void file_close(int *fd)
 {
@@ -83,4 +86,11 @@ bool file_make_parents(const char *path, mode_t mode)
         *at = '/';
     }
     return true;
+}
+
+bool file_put(const char *path, int flags, const void *bytes, size_t size)
+{
+    int CH_CLEANUP(file_close) fd =
+        open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
+    return fd >= 0 && file_write_all(fd, bytes, size);
 }

@@ -19,6 +19,10 @@ void file_close(int *fd);
 // the reason, and some bytes may have been written.
 bool file_write_all(int fd, const void *bytes, size_t size);
 
+// file_put writes size bytes to the file at path, which it creates for its owner alone;
+// flags are more of open's, such as O_EXCL. false: errno is set.
+bool file_put(const char *path, int flags, const void *bytes, size_t size);
+
 // file_read_all reads size bytes, in as many calls as needed, and returns how many
 // there were: fewer only at the end. -1: errno has the reason.
 ssize_t file_read_all(int fd, void *to, size_t size);

@@ -205,31 +205,22 @@ static enum ch_status note_image(struct debug_images *images, const struct image
     (void)snprintf(bias, sizeof(bias), "%#llx", (unsigned long long)moved);
     if (symlink(path, link) != 0)
         return CH_ERR_IO;
-    if (json_array_append_new(images->found,
-                              json_pack("{s:i, s:s, s:s}", "number", (int)image->number,
-                                        "bias", bias, "path", image->path)) != 0)
+    json_t *found = json_pack("{s:i, s:s, s:s, s:s, s:s}", "number", (int)image->number,
+                              "bias", bias, "path", image->path, "link",
+                              images->lasting ? path : link, "file", path);
+    if (json_array_append_new(images->found, found) != 0)
         return CH_ERR_NO_MEMORY;
     if (!whole)
         return CH_OK;
     // The paths of ranges and libraries live as long as `found`.
-    json_t *holder = json_string(images->lasting ? path : link);
-    json_t *real = json_string(path);
-    enum ch_status status;
-    json_object_set_new(
-        json_array_get(images->found, json_array_size(images->found) - 1), "link",
-        holder);
-    json_object_set_new(
-        json_array_get(images->found, json_array_size(images->found) - 1), "file",
-        real);
-    if (holder == NULL || real == NULL)
-        return CH_ERR_NO_MEMORY;
+    const char *real = report_string(found, "file");
     // Without the program debuggers do not read the list.
-    status = images->files.library_count == 0 && !image->program
-                 ? CH_OK
-                 : add_library(&images->files, &mapped->view, moved,
-                               json_string_value(real));
+    enum ch_status status =
+        images->files.library_count == 0 && !image->program
+            ? CH_OK
+            : add_library(&images->files, &mapped->view, moved, real);
     return status == CH_OK ? add_ranges(&images->files, &mapped->view, moved,
-                                        json_string_value(holder))
+                                        report_string(found, "link"))
                            : status;
 }
 
@@ -245,9 +236,7 @@ static bool fetch_file(const struct debug_images *images, const char *kind,
     if (collector_find(images->session, images->collector, from.bytes, &body) != CH_OK)
         return false;
     (void)file_make_parents(path, 0700);
-    int CH_CLEANUP(file_close) fd =
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    return fd >= 0 && file_write_all(fd, body.bytes, body.size);
+    return file_put(path, O_EXCL, body.bytes, body.size);
 }
 
 // write_debug_path writes where debuggers look for the debug file of a build in folder.
@@ -281,20 +270,6 @@ static bool is_inner_path(const char *path)
            strcmp(path + strlen(path) - 1, "/") != 0;
 }
 
-static void write_source(const struct debug_images *images, const char *path,
-                         const char *bytes, size_t size)
-{
-    char target[PATH_MAX];
-    int length = snprintf(target, sizeof(target), "%s/sources%s", images->folder, path);
-    if (length < 0 || (size_t)length >= sizeof(target))
-        return;
-    (void)file_make_parents(target, 0700);
-    int CH_CLEANUP(file_close) fd =
-        open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        (void)!file_write_all(fd, bytes, size);
-}
-
 // fetch_sources puts the collector's sources of a build below FOLDER/sources.
 static void fetch_sources(const struct debug_images *images, const char *build_id)
 {
@@ -308,19 +283,20 @@ static void fetch_sources(const struct debug_images *images, const char *build_i
             CH_OK ||
         source_bundle_check(body.bytes, body.size) != CH_OK)
         return;
-    for (int writes = 0; writes < 2; writes++) {
-        size_t index = writes ? source_bundle_index_size(&reader) : 0;
-        struct source_bundle_reader again;
-        if (source_bundle_read(writes ? &again : &reader, body.bytes, body.size) !=
-            CH_OK)
-            return;
-        while (source_bundle_next(writes ? &again : &reader, &file) == CH_OK) {
-            char path[SOURCE_BUNDLE_PATH_BYTES + 1];
-            memcpy(path, file.path, file.path_size);
-            path[file.path_size] = 0;
-            if (writes && is_inner_path(path))
-                write_source(images, path, body.bytes + index + file.offset, file.size);
-        }
+    enum ch_status status = source_bundle_read(&reader, body.bytes, body.size);
+    while (status == CH_OK)
+        status = source_bundle_next(&reader, &file); // to where the index ends
+    const char *contents = body.bytes + source_bundle_index_size(&reader);
+    status = source_bundle_read(&reader, body.bytes, body.size);
+    while (status == CH_OK && source_bundle_next(&reader, &file) == CH_OK) {
+        char path[SOURCE_BUNDLE_PATH_BYTES + 1];
+        char target[PATH_MAX];
+        (void)snprintf(path, sizeof(path), "%.*s", (int)file.path_size, file.path);
+        if (!is_inner_path(path) || snprintf(target, sizeof(target), "%s/sources%s",
+                                             images->folder, path) >= PATH_MAX)
+            continue;
+        (void)file_make_parents(target, 0700);
+        (void)file_put(target, O_EXCL | O_NOFOLLOW, contents + file.offset, file.size);
     }
 }
 
@@ -491,9 +467,7 @@ static bool write_debug_file(const struct debugging *debugging, const char *name
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "%s/%s", debugging->folder, name);
-    int CH_CLEANUP(file_close) fd =
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 && file_write_all(fd, bytes, size))
+    if (file_put(path, O_EXCL, bytes, size))
         return true;
     (void)command_fail("cannot write '%s': %s", path, strerror(errno));
     return false;
@@ -726,10 +700,7 @@ static int write_lasting_core(const struct debugging *debugging, const char *pat
     char real[PATH_MAX];
     if (!make_debug_core(debugging, &images, &core))
         return COMMAND_FAILED;
-    int CH_CLEANUP(file_close) fd =
-        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || !file_write_all(fd, core.bytes, core.size) ||
-        realpath(path, real) == NULL)
+    if (!file_put(path, O_TRUNC, core.bytes, core.size) || realpath(path, real) == NULL)
         return command_fail("cannot write '%s': %s", path, strerror(errno));
     const struct debug_launch launch = {
         .report = debugging->report,

@@ -22,9 +22,7 @@ enum { SHOWN_MAX_BYTES = 64 << 10 };
 static bool write_launch_file(const char *path, int flags, const char *bytes,
                               size_t size)
 {
-    int CH_CLEANUP(file_close) fd =
-        open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
-    if (fd >= 0 && file_write_all(fd, bytes, size))
+    if (file_put(path, flags, bytes, size))
         return true;
     (void)command_fail("cannot write '%s': %s", path, strerror(errno));
     return false;
