@@ -219,10 +219,11 @@ static bool has_code(const struct image_outline *outline)
     return false;
 }
 
-// try_file takes the file at path below root if it is the module's build, and better
-// than the best so far.
-static void try_file(const struct making *m, const struct minidump_module *module,
-                     const char *root, const char *path, struct module_file *best)
+// try_dumped_file takes the file at path below root if it is the module's build, and
+// better than the best so far.
+static void try_dumped_file(const struct making *m,
+                            const struct minidump_module *module, const char *root,
+                            const char *path, struct module_file *best)
 {
     struct module_file file = { .kind = FILE_WITHOUT_CODE };
     const char *suffix = strrchr(path, '.');
@@ -262,7 +263,7 @@ static void try_named_builds(const struct making *m,
              strcmp(suffix, ".sym") == 0) &&
             snprintf(path, sizeof(path), "%s/%.2s/%s", folder, id, entry->d_name) <
                 (int)sizeof(path))
-            try_file(m, module, root, path, best);
+            try_dumped_file(m, module, root, path, best);
     }
     if (entries != NULL)
         (void)closedir(entries);
@@ -301,15 +302,15 @@ static void find_module_file(const struct making *m,
     if (places->builds != NULL)
         return;
     if (module->name[0] == '/')
-        try_file(m, module, root, module->name, best);
+        try_dumped_file(m, module, root, module->name, best);
     if (places->sysroot != NULL)
         return;
     if (places->exe != NULL && strcmp(module->name, m->program) == 0) {
-        try_file(m, module, "", places->exe, best);
+        try_dumped_file(m, module, "", places->exe, best);
     } else if (places->symbols != NULL) {
         (void)snprintf(path, sizeof(path), "%s/%s", places->symbols,
                        file_name(module->name));
-        try_file(m, module, "", path, best);
+        try_dumped_file(m, module, "", path, best);
         (void)snprintf(path, sizeof(path), "%s/.build-id", places->symbols);
         try_builds(m, module, "", path, best);
     }

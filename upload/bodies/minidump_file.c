@@ -413,8 +413,8 @@ static void put_annotations(struct writer *w)
     end_stream(w, 0x43500001);
 }
 
-// put_header writes the header into its place, and the directory.
-static void put_header(struct writer *w)
+// put_dump_header writes the header into its place, and the directory.
+static void put_dump_header(struct writer *w)
 {
     enum { SIGNATURE = 0x504d444d, VERSION = 0xa793, ENTRY_BYTES = 12 };
     struct text CH_CLEANUP(text_deinit) head = { 0 };
@@ -460,7 +460,7 @@ enum ch_status minidump_file_write(const json_t *report, struct text *out)
     put_system(&w);
     put_linux(&w);
     put_annotations(&w);
-    put_header(&w);
+    put_dump_header(&w);
     if (out->size > INT32_MAX) // readers use signed offsets
         return CH_ERR_LIMIT;
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
