@@ -67,6 +67,10 @@ static void note_outline_segment(const struct view *view,
     case ELF_PT_DYNAMIC:
         out->dynamic = segment->vaddr;
         break;
+    case ELF_PT_TLS:
+        out->storage_size = segment->memory_size;
+        out->storage_align = segment->align != 0 ? segment->align : 1;
+        break;
     case ELF_PT_NOTE:
         read_outline_build_id(view, segment, out);
         break;

@@ -22,10 +22,12 @@ struct image_outline {
     uint64_t entry;   // vaddr
     uint64_t headers; // vaddr of the program headers
     uint32_t header_count;
-    uint64_t low;     // first and one past the last vaddr that is loaded; low is
-                      // page-aligned
-    uint64_t high;    //
-    uint64_t dynamic; // vaddr of its dynamic section; 0: none
+    uint64_t low;           // first and one past the last vaddr that is loaded; low is
+                            // page-aligned
+    uint64_t high;          //
+    uint64_t dynamic;       // vaddr of its dynamic section; 0: none
+    uint64_t storage_size;  // of its thread-local storage, and how that is aligned;
+    uint64_t storage_align; // 0: it has none
     struct elf_segment loads[OUTLINE_LOADS_MAX];
     size_t load_count;
     uint8_t build_id[OUTLINE_BUILD_ID_MAX];

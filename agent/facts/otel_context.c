@@ -8,8 +8,8 @@
 
 #include "agent/facts/raw_write.h"
 #include "base/hex.h"
-#include "formats/debug/elf.h"
 #include "formats/interchange/protobuf.h"
+#include "images/image_outline.h"
 #include "images/image_symbol.h"
 #include "images/link_map.h"
 
@@ -22,7 +22,6 @@ enum {
     VERSION = 2,
     RECORD_BYTES = 28,
     RECORD_ATTRIBUTES_MAX_BYTES = 1024,
-    PROGRAM_HEADERS_MAX = 64,
 };
 
 static const char variable_name[] = "otel_thread_ctx_v1";
@@ -236,29 +235,16 @@ static uint64_t glibc_module(const struct capture *capture,
 static bool program_block(const struct capture *capture,
                           const struct target_image *image, uint64_t *out)
 {
-    uint8_t bytes[ELF_HEADER_SIZE];
-    uint8_t table[PROGRAM_HEADERS_MAX * 56];
-    struct elf_header header;
-    struct elf_segment segment;
-    if (memory_read(&capture->reader, image->base, bytes, sizeof(bytes)) != CH_OK ||
-        elf_read_header(bytes, sizeof(bytes), &header) != CH_OK || !header.is_64 ||
-        header.segment_count > PROGRAM_HEADERS_MAX || header.segment_size != 56 ||
-        memory_read(&capture->reader, image->base + header.segment_offset, table,
-                    header.segment_count * (size_t)56) != CH_OK)
+    struct image_outline outline;
+    if (image_outline_read(&capture->reader, image->base, true, &outline) != CH_OK ||
+        outline.storage_align == 0)
         return false;
-    for (uint32_t i = 0; i < header.segment_count; i++) {
-        if (elf_read_segment(&header, table, header.segment_count * (size_t)56, i,
-                             &segment) != CH_OK ||
-            segment.type != ELF_PT_TLS)
-            continue;
-        uint64_t align = segment.align != 0 ? segment.align : 1;
-        if (capture->arch->id == UNWIND_ARCH_AMD64)
-            *out = -((segment.memory_size + align - 1) / align * align);
-        else
-            *out = (16 + align - 1) / align * align;
-        return true;
-    }
-    return false;
+    const bool amd64 = capture->arch->id == UNWIND_ARCH_AMD64;
+    const uint64_t size =
+        (amd64 ? outline.storage_size : 16) + outline.storage_align - 1;
+    const uint64_t aligned = size / outline.storage_align * outline.storage_align;
+    *out = amd64 ? -aligned : aligned;
+    return true;
 }
 
 static void find_variable(const struct capture *capture, struct otel_context *context)
