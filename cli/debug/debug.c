@@ -697,10 +697,14 @@ static int write_lasting_core(const struct debugging *debugging, const char *pat
 {
     struct debug_images CH_CLEANUP(debug_images_deinit) images = { .lasting = true };
     struct text CH_CLEANUP(text_deinit) core = { 0 };
-    char real[PATH_MAX];
+    char real[PATH_MAX] = "";
     if (!make_debug_core(debugging, &images, &core))
         return COMMAND_FAILED;
-    if (!file_put(path, O_TRUNC, core.bytes, core.size) || realpath(path, real) == NULL)
+    const bool to_stdout = strcmp(path, "-") == 0;
+    if (to_stdout)
+        (void)fwrite(core.bytes, 1, core.size, stdout);
+    else if (!file_put(path, O_TRUNC, core.bytes, core.size) ||
+             realpath(path, real) == NULL)
         return command_fail("cannot write '%s': %s", path, strerror(errno));
     const struct debug_launch launch = {
         .report = debugging->report,
@@ -715,6 +719,8 @@ static int write_lasting_core(const struct debugging *debugging, const char *pat
                       " keeps them\n");
     for (size_t i = 0; i < json_array_size(images.notes); i++)
         say_debug_note(json_string_value(json_array_get(images.notes, i)));
+    if (to_stdout)
+        return COMMAND_DONE;
     if (!debug_launch_scripts(&launch) || (vscode && !debug_launch_vscode(&launch)))
         return COMMAND_FAILED;
     (void)printf("gdb -x %s.gdb %s %s\n", real,
@@ -729,6 +735,8 @@ static int run_debug(const struct options *options)
     const char *core = options_value(options, "core");
     bool vscode = options_given(options, "vscode");
     char name[64];
+    if (core != NULL && vscode && strcmp(core, "-") == 0)
+        return command_misused("debug: --vscode needs the core in a file");
     struct session CH_CLEANUP(session_deinit) session = { .spool.folder_fd = -1 };
     struct text CH_CLEANUP(text_deinit) collector = { 0 };
     const char *first = options->argument_count != 0 ? options->arguments[0] : NULL;
@@ -755,7 +763,8 @@ static int run_debug(const struct options *options)
 }
 
 static const struct option debug_options[] = {
-    { "core", "FILE", "write a core for any debugger, and start none", 0 },
+    { "core", "FILE", "write a core for any debugger (- is stdout), and start none",
+      0 },
     { "vscode", NULL, "write a core, and .vscode/launch.json to debug it", 0 },
     { "spool", "DIR", "where to look an id up", 0 },
     { "token-file", "FILE", "file with the token of the URL's collector", 0 },

@@ -147,6 +147,15 @@ class Debug(unittest.TestCase):
         self.assertEqual(len(libraries), 2)
         self.assertIn("$1 = 11", said)
 
+    def test_a_core_goes_to_standard_output_where_that_is_asked_for(self):
+        _, core = self.lasting()
+        with open(core, "rb") as file:
+            whole = file.read()
+        piped = subprocess.run([harness.CRASHHOOK, "debug", "--spool", self.scene.spool, "--core",
+                                "-"], stdout=subprocess.PIPE, cwd=self.scene.folder, check=True)
+        self.assertEqual(piped.stdout, whole)
+        self.assertEqual(self.debug("--vscode", "--core", "-").returncode, 2)
+
     def core_of_example(self, name):
         """The report of an example, and what gdb says of its core, without the summary."""
         self.scene.run([os.path.join(harness.BUILD, "examples", name)], CRASHHOOK_STACKS="yes")
