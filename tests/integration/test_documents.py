@@ -26,14 +26,16 @@ DOCS = os.path.join(SOURCE, "docs")
 PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/access.md", "how-to/add-data.md",
          "how-to/alerts.md", "how-to/ci-gate.md", "how-to/collector.md", "how-to/confined.md",
          "how-to/containers.md", "how-to/cores.md", "how-to/count-starts.md", "how-to/debugger.md",
-         "how-to/heap.md", "how-to/install.md", "how-to/languages.md", "how-to/link.md",
-         "how-to/masking.md", "how-to/minidumps.md", "how-to/nginx.md", "how-to/object-store.md",
-         "how-to/read-a-report.md", "how-to/retention.md", "how-to/sampling.md", "how-to/sentry.md",
-         "how-to/symbols-in-ci.md", "how-to/triage.md", "how-to/types.md", "how-to/upgrade.md",
-         "costs.md", "limits.md", "from-breakpad.md", "from-crashpad.md", "from-sentry-native.md",
-         "from-swift.md", "from-systemd-coredump.md", "privacy.md", "troubleshooting.md")
+         "how-to/flight.md", "how-to/heap.md", "how-to/install.md", "how-to/languages.md",
+         "how-to/link.md", "how-to/masking.md", "how-to/minidumps.md", "how-to/nginx.md",
+         "how-to/object-store.md", "how-to/read-a-report.md", "how-to/retention.md",
+         "how-to/sampling.md", "how-to/sentry.md", "how-to/symbols-in-ci.md", "how-to/triage.md",
+         "how-to/types.md", "how-to/upgrade.md", "costs.md", "limits.md", "from-breakpad.md",
+         "from-crashpad.md", "from-sentry-native.md", "from-swift.md", "from-systemd-coredump.md",
+         "privacy.md", "troubleshooting.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
-PAGES_OF_OTHERS = ("how-to/monitor.md", "how-to/several-collectors.md", "how-to/backup.md", "how-to/point-in-time.md")
+PAGES_OF_OTHERS = ("how-to/monitor.md", "how-to/several-collectors.md", "how-to/backup.md",
+                   "how-to/point-in-time.md")
 SITE = os.path.join(SOURCE, "packaging", "build-site")
 # What people ask first, the page that answers, and words of the answer.
 QUESTIONS = {
