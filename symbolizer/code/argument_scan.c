@@ -578,3 +578,9 @@ bool argument_scan_holder(const struct argument_point *point,
         out->bytes = content->bytes;
     return bytes != 0;
 }
+
+bool argument_scan_is_joined(const struct argument_scan *scan, size_t at)
+{
+    return at == 0 || scan->block[at] != UINT32_MAX || scan->jumps_anywhere[0] ||
+           scan->jumps_anywhere[1] || argument_code_next(&scan->code, at - 1) != at;
+}

@@ -131,3 +131,7 @@ struct argument_holder {
 bool argument_scan_holder(const struct argument_point *point,
                           const struct argument_content *content, uint32_t registers,
                           struct argument_holder *out);
+
+// argument_scan_is_joined returns true if control may come to a step other than from
+// the one before it.
+bool argument_scan_is_joined(const struct argument_scan *scan, size_t at);

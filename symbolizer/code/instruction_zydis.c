@@ -374,8 +374,24 @@ static void read_sum(const struct decoded *d, struct part to, struct part from,
         out->action = INSTRUCTION_SETS;
 }
 
+// read_product reads the multiplication of a whole register by a constant, as the
+// address that has that scale.
+static void read_product(struct part to, uint8_t index, int64_t scale,
+                         struct instruction_effects *out)
+{
+    if (to.kind != PART_REGISTER || to.bytes != 8 || index == INSTRUCTION_NO_REGISTER ||
+        scale < 1 || scale > UINT8_MAX)
+        return;
+    out->action = INSTRUCTION_ADDRESSES;
+    out->memory = (struct instruction_memory){ .used = true,
+                                               .base = INSTRUCTION_NO_REGISTER,
+                                               .index = index,
+                                               .scale = (uint8_t)scale };
+}
+
 static void read_action(const struct decoded *d, struct instruction_effects *out)
 {
+    enum { SHIFTS_MAX = 7 };
     const struct part to = part_of(d, 0);
     const struct part from = part_of(d, 1);
     // What is pushed may be a constant of fewer bytes.
@@ -400,6 +416,13 @@ static void read_action(const struct decoded *d, struct instruction_effects *out
     case ZYDIS_MNEMONIC_SUB:
     case ZYDIS_MNEMONIC_XOR:
         read_sum(d, to, from, out);
+        return;
+    case ZYDIS_MNEMONIC_SHL:
+        if (from.kind == PART_CONSTANT && from.constant <= SHIFTS_MAX)
+            read_product(to, to.reg, INT64_C(1) << from.constant, out);
+        return;
+    case ZYDIS_MNEMONIC_IMUL:
+        read_product(to, from.reg, part_of(d, 2).constant, out);
         return;
     case ZYDIS_MNEMONIC_LEA:
         out->action = to.bytes == 8 ? INSTRUCTION_ADDRESSES : INSTRUCTION_DOES_OTHER;

@@ -200,19 +200,6 @@ static bool fault_is_outside(struct fault *f, const struct argument_named *part,
     return text_ok(&f->array);
 }
 
-// fault_name_parts names the base or the index of which the address is the sum.
-static bool fault_name_parts(struct fault *f)
-{
-    for (int i = 0; i < 2; i++) {
-        if (!fault_is_null(&f->parts[i]) &&
-            !fault_is_outside(f, &f->parts[i], &f->parts[1 - i]))
-            continue;
-        fault_blame(f, i);
-        return true;
-    }
-    return false;
-}
-
 // fault_part names a register that is part of the address.
 static bool fault_part(struct fault *f, uint8_t reg, uint8_t scale,
                        struct argument_named *out)
@@ -234,24 +221,31 @@ static bool fault_part(struct fault *f, uint8_t reg, uint8_t scale,
 // operand itself, or before.
 static bool fault_name_sum(struct fault *f, const struct instruction_memory *memory)
 {
+    bool named;
+    bool both;
     if (memory->index < ARGUMENT_GENERAL_REGISTERS) {
         bool base = fault_part(f, memory->base, 1, &f->parts[0]);
         bool index = fault_part(f, memory->index, memory->scale, &f->parts[1]);
-        // A null pointer is to blame, whatever is added to it.
-        int null = base && fault_is_null(&f->parts[0])    ? 0
-                   : index && fault_is_null(&f->parts[1]) ? 1
-                                                          : -1;
-        if (null >= 0)
-            fault_blame(f, null);
-        return null >= 0 || (base && index && fault_name_parts(f));
+        f->parts[0].has_value = base;
+        f->parts[1].has_value = index;
+        named = base || index;
+        both = base && index;
+    } else {
+        uint64_t base = f->innermost->frame.registers.value[memory->base];
+        named = argument_trace_sum(&f->trace, 0, memory->base, f->parts);
+        both = f->parts[0].has_value && f->parts[1].has_value &&
+               f->parts[0].value * f->parts[0].scale +
+                       f->parts[1].value * f->parts[1].scale ==
+                   base;
     }
-    uint64_t base = f->innermost->frame.registers.value[memory->base];
-    return argument_trace_sum(&f->trace, 0, memory->base, f->parts) &&
-           f->parts[0].has_value && f->parts[1].has_value &&
-           f->parts[0].value * f->parts[0].scale +
-                   f->parts[1].value * f->parts[1].scale ==
-               base &&
-           fault_name_parts(f);
+    int bad = 2; // a null pointer, or an index that is too large
+    for (int i = 1; named && i >= 0; i--)
+        if (fault_is_null(&f->parts[i]) ||
+            (both && fault_is_outside(f, &f->parts[i], &f->parts[1 - i])))
+            bad = i;
+    if (bad != 2)
+        fault_blame(f, bad);
+    return bad != 2;
 }
 
 static bool fault_name_operand(struct fault *f)

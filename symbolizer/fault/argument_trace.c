@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_entry.h"
+#include "symbolizer/fault/argument_multiple.h"
 #include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/argument_scope.h"
 #include "symbolizer/types/type_table.h"
@@ -102,21 +103,12 @@ static bool trace_writes(const struct tracing *t, const struct argument_step *st
     return clobbers || step->effects.written >> reg & 1;
 }
 
-// trace_is_joined returns true if control may come to a step other than from the one
-// before it.
-static bool trace_is_joined(const struct tracing *t, size_t at)
-{
-    const struct argument_scan *scan = t->scan;
-    return at == 0 || scan->block[at] != UINT32_MAX || scan->jumps_anywhere[0] ||
-           scan->jumps_anywhere[1] || argument_code_next(&scan->code, at - 1) != at;
-}
-
 // trace_definition finds the step that gave the register its value. SIZE_MAX: that is
 // not known.
 static size_t trace_definition(const struct tracing *t)
 {
     size_t at = t->at;
-    while (!trace_is_joined(t, at)) {
+    while (!argument_scan_is_joined(t->scan, at)) {
         at--;
         if (trace_writes(t, &t->scan->code.steps[at]))
             return at;
@@ -318,7 +310,8 @@ static bool trace_entered_with(const struct tracing *t, uint64_t *out)
     struct argument_entry entry;
     uint8_t word[WORD_BYTES];
     for (size_t at = t->at; at > 0; at--)
-        if (trace_is_joined(t, at) || trace_writes(t, &t->scan->code.steps[at - 1]))
+        if (argument_scan_is_joined(t->scan, at) ||
+            trace_writes(t, &t->scan->code.steps[at - 1]))
             return false;
     if (t->scan->code.reentered ||
         argument_entry_find(stack, (size_t)(t->call - stack->calls), t->reg, &entry) !=
@@ -387,12 +380,14 @@ static bool trace_end_at_address(struct tracing *t, size_t step, uint64_t addres
         return false;
     const struct argument_variable *variable =
         argument_scope_at(&t->trace->scope, address, 1);
-    if (variable == NULL || variable->is_part || variable->place != address ||
-        t->added != 0 || !trace_begin_name(t, variable, 0, variable->size))
+    if (variable == NULL || variable->is_part || t->added != 0 ||
+        (variable->place != address && !t->offset) ||
+        !trace_begin_name(t, variable, 0, variable->size))
         return false;
+    t->out->added += (int64_t)(address - variable->place);
     t->out->is_address = true;
     t->out->has_value = true;
-    t->out->value = address;
+    t->out->value = variable->place;
     return text_ok(&t->out->expression);
 }
 
@@ -421,18 +416,12 @@ static bool trace_load(struct tracing *t, size_t step,
     return false;
 }
 
-// trace_scale follows the register that step multiplies. False: it does not.
-static bool trace_scale(struct tracing *t, size_t step)
+// trace_multiple follows a register that is a multiple of another one. False: it is
+// not.
+static bool trace_multiple(struct tracing *t)
 {
-    const struct instruction_memory *memory = &t->scan->code.steps[step].effects.memory;
-    if (memory->base != INSTRUCTION_NO_REGISTER ||
-        memory->index >= ARGUMENT_GENERAL_REGISTERS || memory->displacement != 0 ||
-        t->count != 0 || t->added != 0 || t->out->scale != 1)
-        return false;
-    t->out->scale = memory->scale;
-    t->reg = memory->index;
-    t->at = step;
-    return true;
+    return t->count == 0 && t->added == 0 &&
+           argument_multiple_find(t->scan, &t->at, &t->reg, &t->out->scale);
 }
 
 // trace_through_address follows an address that step computes. True: the end was
@@ -441,7 +430,7 @@ static bool trace_through_address(struct tracing *t, size_t step, bool *out_name
 {
     const struct instruction_memory *memory = &t->scan->code.steps[step].effects.memory;
     uint64_t address;
-    if (trace_scale(t, step))
+    if (memory->index < ARGUMENT_GENERAL_REGISTERS && trace_multiple(t))
         return false;
     if (memory->index < ARGUMENT_GENERAL_REGISTERS &&
         memory->base < ARGUMENT_GENERAL_REGISTERS && memory->displacement == 0) {
@@ -488,6 +477,8 @@ static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
         t->at = step;
         return false;
     case INSTRUCTION_SUMS:
+        if (trace_multiple(t))
+            return false;
         trace_fold(t);
         t->sum = step;
         return true;
@@ -562,18 +553,22 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
     return t->now != SIZE_MAX;
 }
 
-// trace_part names a register that the instruction at step adds to another one.
-static bool trace_part(struct argument_trace *trace, const struct argument_call *call,
-                       size_t step, uint8_t reg, struct argument_named *out)
+// trace_part names a register that the instruction at step adds to another one. offset:
+// the rest of the address may have been added to it before.
+static bool trace_part(const struct tracing *whole, size_t step, uint8_t reg,
+                       bool offset, struct argument_named *out)
 {
     struct tracing t;
-    size_t index = (size_t)(call - trace->stack->calls);
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+    size_t index = (size_t)(whole->call - whole->trace->stack->calls);
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(whole->trace, index, out, &t))
         return false;
     t.at = step;
     t.reg = reg;
     t.bytes = WORD_BYTES;
-    return trace_back(&t) && !argument_is_returned(out);
+    t.offset = offset;
+    bool named = trace_back(&t) && !argument_is_returned(out);
+    out->has_value = out->has_value && named;
+    return named;
 }
 
 // trace_index_value gives the value of an index by its type.
@@ -614,12 +609,13 @@ static bool trace_name_element(struct tracing *t, const struct argument_named *a
 {
     struct argument_named *out = t->out;
     const struct type_table *table = &t->call->image->types.table;
-    const struct link link = t->links[t->count - 1];
+    struct link link = t->links[t->count - 1];
+    link.offset += array->added;
     struct argument_part part = { .offset = (uint64_t)link.offset,
                                   .bytes = link.bytes };
     int64_t number = 0;
     if (array->call != index->call || array->frame != index->frame ||
-        index->is_address || index->type == 0 ||
+        index->is_address || index->type == 0 || index->added != 0 ||
         table->types[type_strip(table, index->type)].kind != TYPE_INTEGER ||
         !trace_element_type(array, index->scale, &part.type) || link.offset < 0)
         return false;
@@ -651,10 +647,10 @@ static bool trace_element(struct tracing *t)
         return false;
     const struct instruction_effects *effects = &t->scan->code.steps[t->sum].effects;
     bool sums = effects->action == INSTRUCTION_SUMS;
-    bool named = trace_part(t->trace, t->call, t->sum,
-                            sums ? effects->to : effects->memory.base, &parts[0]) &&
-                 trace_part(t->trace, t->call, t->sum,
-                            sums ? effects->from : effects->memory.index, &parts[1]);
+    bool named = trace_part(t, t->sum, sums ? effects->to : effects->memory.base, true,
+                            &parts[0]) &&
+                 trace_part(t, t->sum, sums ? effects->from : effects->memory.index,
+                            true, &parts[1]);
     if (!sums)
         parts[1].scale *= effects->memory.scale;
     named = named && (trace_name_element(t, &parts[0], &parts[1]) ||
@@ -717,15 +713,16 @@ bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
     const struct instruction_memory *memory = effects != NULL ? &effects->memory : NULL;
     enum instruction_action action =
         effects != NULL ? trace_action(effects, reg) : INSTRUCTION_DOES_OTHER;
-    if (action == INSTRUCTION_SUMS)
-        return trace_part(trace, t.call, step, effects->to, &out[0]) &&
-               trace_part(trace, t.call, step, effects->from, &out[1]);
-    bool named = action == INSTRUCTION_ADDRESSES && memory->displacement == 0 &&
-                 trace_part(trace, t.call, step, memory->base, &out[0]) &&
-                 trace_part(trace, t.call, step, memory->index, &out[1]);
-    if (named)
+    bool sums = action == INSTRUCTION_SUMS;
+    if (!sums && (action != INSTRUCTION_ADDRESSES || memory->displacement != 0))
+        return false;
+    bool first =
+        trace_part(&t, step, sums ? effects->to : memory->base, false, &out[0]);
+    bool second =
+        trace_part(&t, step, sums ? effects->from : memory->index, false, &out[1]);
+    if (!sums)
         out[1].scale *= memory->scale;
-    return named;
+    return first || second;
 }
 
 bool argument_trace_memory(struct argument_trace *trace, size_t index,
@@ -777,7 +774,8 @@ static size_t trace_store(const struct tracing *t, size_t from)
     const struct instruction_memory *slot = &t->scan->code.steps[from].effects.memory;
     size_t at = from;
     while (slot->base < ARGUMENT_GENERAL_REGISTERS &&
-           slot->index == INSTRUCTION_NO_REGISTER && !trace_is_joined(t, at)) {
+           slot->index == INSTRUCTION_NO_REGISTER &&
+           !argument_scan_is_joined(t->scan, at)) {
         const struct instruction_effects *effects = &t->scan->code.steps[--at].effects;
         const struct instruction_memory *to = &effects->memory;
         if (effects->written >> slot->base & 1)

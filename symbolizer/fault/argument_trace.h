@@ -67,7 +67,7 @@ bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t r
                            struct argument_named *out);
 
 // argument_trace_sum names the two values of which the register reg of call index is
-// the sum. False: it is none, or one of them has no name.
+// the sum. One that has no name has no value. False: neither has, or it is no sum.
 bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
                         struct argument_named out[2]);
 

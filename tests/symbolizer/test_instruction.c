@@ -121,6 +121,18 @@ static void memory_is_read_and_written_where_the_operand_says(void **state)
     assert_int_equal(e.action, INSTRUCTION_ADDRESSES);
     assert_int_equal(e.memory.base, INSTRUCTION_PC);
     assert_false(e.memory.read || e.memory.written);
+    // shl rdx, 3; imul rax, rdx, 24; shl edx, 3
+    e = effects_of(BYTES(0x48, 0xc1, 0xe2, 0x03));
+    assert_int_equal(e.action, INSTRUCTION_ADDRESSES);
+    assert_int_equal(e.memory.base, INSTRUCTION_NO_REGISTER);
+    assert_int_equal(e.memory.index, RDX);
+    assert_int_equal(e.memory.scale, 8);
+    e = effects_of(BYTES(0x48, 0x6b, 0xc2, 0x18));
+    assert_int_equal(e.action, INSTRUCTION_ADDRESSES);
+    assert_int_equal(e.memory.index, RDX);
+    assert_int_equal(e.memory.scale, 24);
+    e = effects_of(BYTES(0xc1, 0xe2, 0x03));
+    assert_int_equal(e.action, INSTRUCTION_DOES_OTHER);
     // mov rax, fs:[0x28]: where the segment begins is not known
     e = effects_of(BYTES(0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0));
     assert_int_equal(e.action, INSTRUCTION_DOES_OTHER);

@@ -303,6 +303,72 @@ static int around_null(void)
     return (int)total_of((pthread_mutex_t *)zero);
 }
 
+struct message {
+    unsigned kind : 4, length : 12;
+    int *parts;
+};
+
+OWN int part_of(const struct message *in, int number)
+{
+    int value = in->parts[number];
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case part_of_null
+//   kind: null-dereference
+//   in: part_of
+//   says: Read from 0x[0c], through a null pointer .*; `.*parts` is null
+//   builds: O0
+static int part_of_null(void)
+{
+    struct message message = { .length = 3, .parts = (int *)zero };
+    __asm__ volatile("" : : "r"(&message) : "memory");
+    return part_of(&message, 3 * (number == 42));
+}
+
+OWN int last_part(const struct message *in)
+{
+    int value = ((const char *)in->parts)[in->length];
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+// case length_of_null
+//   kind: null-dereference
+//   in: last_part
+//   says: Read from 0xc8, through a null pointer .*; `(in|message)(->|\.)parts` is null
+//   builds: O0
+static int length_of_null(void)
+{
+    struct message message = { .length = 200, .parts = (int *)zero };
+    __asm__ volatile("" : : "r"(&message) : "memory");
+    return last_part(&message);
+}
+
+static struct user {
+    char name[16];
+    const char *shell;
+} users[3] = { { "root", "/bin/sh" }, { "bin", NULL }, { "sys", "/bin/sh" } };
+
+OWN int user_of(const char *shell)
+{
+    int found = 0;
+    while (strcmp(users[found].shell, shell) != 0)
+        found++;
+    return found;
+}
+
+// case shell_of_user
+//   kind: null-dereference
+//   in: user_of
+//   says: Read from 0x0, through a null pointer .*; `users\[found\]\.shell` is null
+//   builds: O0 -static -musl
+static int shell_of_user(void)
+{
+    return user_of(number == 42 ? "/bin/other" : "/bin/sh");
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
@@ -314,6 +380,8 @@ static const struct {
     { "unmapped_code", unmapped_code }, { "int_handle", int_handle },
     { "named_member", named_member },   { "lock_of_null", lock_of_null },
     { "hour_of_null", hour_of_null },   { "around_null", around_null },
+    { "part_of_null", part_of_null },   { "length_of_null", length_of_null },
+    { "shell_of_user", shell_of_user },
 };
 
 int main(int argc, char **argv)
