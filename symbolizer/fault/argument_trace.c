@@ -752,8 +752,13 @@ bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t re
     while ((step = trace_definition(&t)) != SIZE_MAX &&
            !trace_value_at(&t, step, out)) {
         const struct instruction_effects *effects = &t.scan->code.steps[step].effects;
-        if (trace_action(effects, t.reg) != INSTRUCTION_LOADS ||
-            effects->bytes != WORD_BYTES ||
+        enum instruction_action action = trace_action(effects, t.reg);
+        if (action == INSTRUCTION_MOVES && effects->bytes == WORD_BYTES) {
+            t.reg = effects->from;
+            t.at = step;
+            continue;
+        }
+        if (action != INSTRUCTION_LOADS || effects->bytes != WORD_BYTES ||
             effects->memory.base >= ARGUMENT_GENERAL_REGISTERS ||
             effects->memory.index != INSTRUCTION_NO_REGISTER || count == LINKS_MAX)
             return false;
