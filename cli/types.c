@@ -10,7 +10,6 @@
 #include "base/checked.h"
 #include "cli/session/command.h"
 #include "cli/types_print.h"
-#include "symbolizer/types/type_file.h"
 #include "symbolizer/types/type_image.h"
 #include "symbolizer/types/type_name.h"
 #include "symbolizer/types/type_table.h"

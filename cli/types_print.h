@@ -5,7 +5,7 @@
 // contains it; its offsets count from the outermost structure.
 #pragma once
 #include "base/text.h"
-#include "symbolizer/types/type_file.h"
+#include "symbolizer/types/type_image.h"
 #include "symbolizer/types/type_table.h"
 
 // types_print_headers_json appends what the headers of a file say: an array of one

@@ -4,12 +4,13 @@
 // facts of it that symbolization needs: its build ID, its link address, the extent of
 // its code. Only regular files are opened, as a path in a report may name anything.
 #pragma once
+#include <elfutils/libdw.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <gelf.h>
-
+#include "base/cursor.h"
 #include "base/status.h"
 #include "symbolizer/search/debug_search.h"
 
@@ -67,3 +68,14 @@ void debug_elf_hide_alternate(const struct debug_elf *file);
 // debug_elf_hide_locations hides location lists from libdw, which decompresses every
 // section it finds: they are large, and names do not depend on them.
 void debug_elf_hide_locations(const struct debug_elf *file);
+
+// The bytes of a debug file's sections, decompressed by libdw, as cursors: for the two
+// parts of DWARF that are read here instead of by libdw, entries and line tables.
+
+// dwarf_section gives the section of dwarf called name, such as `debug_line`; of a
+// split file the `.dwo` one. If there is none, the cursor is empty.
+struct cursor dwarf_section(Dwarf *dwarf, const char *name);
+
+// dwarf_section_end gives the end of the section of entries that at points into, NULL
+// if it points into none.
+const uint8_t *dwarf_section_end(Dwarf *dwarf, const uint8_t *at);

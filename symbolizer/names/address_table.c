@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "symbolizer/files/debug_elf.h"
-#include "symbolizer/files/dwarf_sections.h"
 
 // Lengths from here on say that a header is of 64-bit DWARF, or nothing.
 #define LENGTHS_END 0xfffffff0u

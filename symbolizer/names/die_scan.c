@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "formats/debug/dwarf_abbrev.h"
-#include "symbolizer/files/dwarf_sections.h"
+#include "symbolizer/files/debug_elf.h"
 
 enum { ABBREV_CODE_MAX = 1 << 20, ABBREV_FIELDS_MAX = 4096 };
 

@@ -13,7 +13,7 @@
 #include "base/sorted.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "symbolizer/files/dwarf_sections.h"
+#include "symbolizer/files/debug_elf.h"
 #include "symbolizer/names/address_map.h"
 #include "symbolizer/names/address_table.h"
 #include "symbolizer/names/demangle.h"
