@@ -1,19 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// `crashhook show`, and the JSON crash log of Swift 6.2's backtracer
+// (SWIFT_BACKTRACE=format=json) that it prints for tools that read those.
+// docs/from-swift.md lists what differs.
 #include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/render/markdown.h"
 #include "cli/render/pen.h"
 #include "cli/render/render.h"
-#include "cli/render/swift_json.h"
 #include "cli/session/artefact.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
+#include "report/file/swift_symbol.h"
 #include "report/value/report.h"
+
+// swift_hex is an address of the report in 16 digits; NULL: it has none.
+static json_t *swift_hex(const json_t *object, const char *key)
+{
+    const char *address = report_string(object, key);
+    return address == NULL
+               ? NULL
+               : json_sprintf("0x%016" PRIx64, (uint64_t)strtoull(address, NULL, 16));
+}
+
+// set_copied copies a member under another name, if there is one.
+static void set_copied(json_t *to, const char *name, const json_t *from,
+                       const char *key)
+{
+    json_t *value = json_object_get(from, key);
+    if (value != NULL)
+        (void)json_object_set(to, name, value);
+}
+
+// set_true sets members that only exist where they are true.
+static void set_true(json_t *to, const char *name, bool value)
+{
+    if (value)
+        (void)json_object_set_new(to, name, json_true());
+}
+
+static void add_swift_symbol(json_t *out, const json_t *report, const json_t *frame)
+{
+    const json_t *image = report_image(report, frame);
+    const char *function = report_string(frame, "function");
+    const char *raw_name = report_string(frame, "raw_name");
+    int64_t offset = report_integer(frame, "function_offset", 0);
+    if (function == NULL)
+        return;
+    set_true(out, "inlined", report_flag(frame, "inline"));
+    set_true(out, "thunk", raw_name != NULL && swift_symbol_is_thunk(raw_name));
+    set_true(out, "system", report_frame_is_system(report, frame));
+    (void)json_object_set_new(out, "symbol",
+                              json_string(raw_name != NULL ? raw_name : function));
+    (void)json_object_set_new(out, "offset", json_integer(offset));
+    (void)json_object_set_new(out, "description",
+                              offset == 0
+                                  ? json_string(function)
+                                  : json_sprintf("%s + %" PRId64, function, offset));
+    set_copied(out, "image", image, "name");
+    if (report_string(frame, "file") != NULL)
+        (void)json_object_set_new(
+            out, "sourceLocation",
+            json_pack("{s:s, s:I, s:I}", "file", report_string(frame, "file"), "line",
+                      (json_int_t)report_integer(frame, "line", 0), "column",
+                      (json_int_t)report_integer(frame, "column", 0)));
+}
+
+static json_t *swift_frame(const json_t *report, const json_t *frame)
+{
+    static const char *const kinds[][2] = { { "pc", "programCounter" },
+                                            { "ra", "returnAddress" },
+                                            { "async", "asyncResumePoint" } };
+    const char *kind = report_string(frame, "kind");
+    if (kind != NULL && strcmp(kind, "omit") == 0)
+        return json_pack("{s:s, s:I}", "kind", "omittedFrames", "count",
+                         (json_int_t)report_integer(frame, "count", 0));
+    for (size_t i = 0; kind != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kind, kinds[i][0]) != 0)
+            continue;
+        json_t *out = json_pack("{s:s, s:o*}", "kind", kinds[i][1], "address",
+                                swift_hex(frame, "address"));
+        add_swift_symbol(out, report, frame);
+        return out;
+    }
+    return json_pack("{s:s}", "kind", "truncated");
+}
+
+static json_t *swift_registers(const json_t *thread)
+{
+    const char *name;
+    json_t *value;
+    json_t *registers = json_object_get(thread, "registers");
+    json_t *out = json_object_size(registers) != 0 ? json_object() : NULL;
+    json_object_foreach(registers, name, value)(void)
+        json_object_set_new(out, name, swift_hex(registers, name));
+    return out;
+}
+
+static json_t *swift_thread(const json_t *report, const json_t *thread)
+{
+    const json_t *frames = report_frames(thread);
+    json_t *list = json_array();
+    json_t *out = json_object();
+    set_copied(out, "name", thread, "name");
+    set_true(out, "crashed", thread == report_crashed_thread(report));
+    json_t *registers = swift_registers(thread);
+    if (registers != NULL)
+        (void)json_object_set_new(out, "registers", registers);
+    for (size_t i = 0; i < json_array_size(frames); i++)
+        (void)json_array_append_new(list,
+                                    swift_frame(report, json_array_get(frames, i)));
+    (void)json_object_set_new(out, "frames", list);
+    return out;
+}
+
+static void add_swift_threads(json_t *out, const json_t *report, bool crashed_only)
+{
+    const json_t *threads = json_object_get(report, "threads");
+    const json_t *crashed = report_crashed_thread(report);
+    json_t *list = json_array();
+    size_t omitted = 0;
+    for (size_t i = 0; i < json_array_size(threads); i++) {
+        const json_t *thread = json_array_get(threads, i);
+        if (crashed_only && thread != crashed)
+            omitted++;
+        else
+            (void)json_array_append_new(list, swift_thread(report, thread));
+    }
+    (void)json_object_set_new(out, "threads", list);
+    if (omitted != 0)
+        (void)json_object_set_new(out, "omittedThreads",
+                                  json_integer((json_int_t)omitted));
+}
+
+static void add_swift_images(json_t *out, const json_t *report)
+{
+    const json_t *images = json_object_get(report, "images");
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(images); i++) {
+        const json_t *image = json_array_get(images, i);
+        json_t *one = json_object();
+        set_copied(one, "name", image, "name");
+        set_copied(one, "buildId", image, "build_id");
+        set_copied(one, "path", image, "path");
+        (void)json_object_set_new(one, "baseAddress", swift_hex(image, "base"));
+        (void)json_object_set_new(one, "endOfText", swift_hex(image, "end_of_text"));
+        (void)json_array_append_new(list, one);
+    }
+    (void)json_object_set_new(out, "images", list);
+}
+
+// backtrace_seconds is how long it took to make the report.
+static double backtrace_seconds(const json_t *report)
+{
+    const char *stage;
+    json_t *value;
+    json_int_t us = 0;
+    const json_t *agent = json_object_get(report, "agent");
+    json_object_foreach(json_object_get(agent, "timings_us"), stage, value) us +=
+        json_integer_value(value);
+    return (double)us / 1e6;
+}
+
+static json_t *swift_crash_log(const json_t *report, bool crashed_only)
+{
+    const json_t *crash = json_object_get(report, "crash");
+    const char *arch = report_string(json_object_get(report, "host"), "arch");
+    const char *os = report_string(json_object_get(report, "host"), "os");
+    const char *summary = report_string(crash, "summary");
+    const char *name = report_string(crash, "name");
+    if (summary == NULL)
+        summary = name != NULL ? name : "no crash";
+    json_t *address = swift_hex(crash, "address");
+    json_t *out = json_object();
+    set_copied(out, "timestamp", report, "time");
+    (void)json_object_set_new(out, "kind", json_string("crashReport"));
+    (void)json_object_set_new(out, "description", json_string(summary));
+    (void)json_object_set_new(out, "faultAddress",
+                              address != NULL ? address
+                                              : json_string("0x0000000000000000"));
+    (void)json_object_set_new(out, "platform",
+                              os != NULL ? json_sprintf("Linux (%s)", os)
+                                         : json_string("Linux"));
+    (void)json_object_set_new(out, "architecture",
+                              json_string(arch != NULL ? arch : "unknown"));
+    add_swift_threads(out, report, crashed_only);
+    add_swift_images(out, report);
+    (void)json_object_set_new(out, "backtraceTime",
+                              json_real(backtrace_seconds(report)));
+    return out;
+}
+
+// swift_json_write appends report in one line. crashed_only: other threads are counted,
+// and left out. CH_ERR_NO_MEMORY.
+static enum ch_status swift_json_write(const json_t *report, bool crashed_only,
+                                       struct text *out)
+{
+    json_t *log = swift_crash_log(report, crashed_only);
+    char *line = json_dumps(log, JSON_COMPACT);
+    json_decref(log);
+    if (line == NULL)
+        return CH_ERR_NO_MEMORY;
+    text_appendf(out, "%s\n", line);
+    free(line);
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}
 
 // print_expanded prints the report with every frame in its place.
 static int print_expanded(const json_t *report)
