@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include "agent/facts/raw_write.h"
-#include "agent/flight/flight_scan.h"
 #include "agent/flight/flight_source.h"
 #include "agent/live/capture.h"
 #include "base/hex.h"
