@@ -138,9 +138,12 @@ static bool answer_kernel(int fd, uint64_t choice)
     if (more != 0 && recv(fd, rest, more, MSG_WAITALL) != (ssize_t)more)
         return false;
     const struct coredump_answer answer = { .size = sizeof(answer), .mask = choice };
-    return send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) == (ssize_t)sizeof(answer) &&
-           recv(fd, &agreed, sizeof(agreed), MSG_WAITALL) == (ssize_t)sizeof(agreed) &&
-           agreed == 0;
+    if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
+        return false;
+    // For its word a process has to run, whose user may have started many.
+    return choice == CHOOSE_REJECT ||
+           (recv(fd, &agreed, sizeof(agreed), MSG_WAITALL) == (ssize_t)sizeof(agreed) &&
+            agreed == 0);
 }
 
 static void write_off(struct acceptor *acceptor, const struct waiting *of,
