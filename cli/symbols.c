@@ -14,6 +14,7 @@
 // reached ends the pass (out_down); a file that it refuses does not.
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -481,6 +482,7 @@ struct symbols_upload {
     bool sources;        // send them too
     const char *release; // that they are of, as in a URL; NULL: none
     const char *path;    // of the file that is being sent
+    bool in_folder;      // which may have other files, too
     struct symbols_sending sending;
 };
 
@@ -692,7 +694,9 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
         return cannot_send(upload, "", trouble);
     file.file = breakpad ? made : opened;
     if (!read_symbols_build_id(fileno(file.file), file.size, build_id, &file.code))
-        return cannot_send(upload, "", "it is no ELF file with a build ID");
+        return upload->in_folder
+                   ? COMMAND_DONE
+                   : cannot_send(upload, "", "it is no ELF file with a build ID");
     enum symbols_outcome outcome =
         symbols_send(&upload->sending, &file, why, sizeof(why));
     *out_down = outcome == SYMBOLS_DOWN;
@@ -705,6 +709,32 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
     say_outcome(upload, line);
     return upload->sources && !breakpad ? send_sources(upload, &file, out_down)
                                         : COMMAND_DONE;
+}
+
+// send_path sends a file, or all files with a build ID below a folder. Links are not
+// followed: most lead to a file beside them.
+static int send_path(struct symbols_upload *upload, const char *path, bool *out_down)
+{
+    struct stat status;
+    char *const roots[] = { (char *)(uintptr_t)path, NULL };
+    upload->path = path;
+    upload->in_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    if (!upload->in_folder)
+        return send_file(upload, out_down);
+    FTS *walk = fts_open(roots, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (walk == NULL)
+        return cannot_send(upload, "", strerror(errno));
+    int result = COMMAND_DONE;
+    const FTSENT *entry;
+    while (!*out_down && (entry = fts_read(walk)) != NULL) {
+        upload->path = entry->fts_path;
+        if (entry->fts_info == FTS_F)
+            result |= send_file(upload, out_down);
+        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
+            result |= cannot_send(upload, "", strerror(entry->fts_errno));
+    }
+    (void)fts_close(walk);
+    return result;
 }
 
 // send_all sends every file to one collector; it stops if the collector is down.
@@ -722,8 +752,7 @@ static int send_all(struct symbols_upload *upload, const struct target *target,
         .context = upload,
     };
     for (size_t i = 0; i < options->argument_count && !down; i++) {
-        upload->path = options->arguments[i];
-        result |= send_file(upload, &down);
+        result |= send_path(upload, options->arguments[i], &down);
         if (down && i + 1 < options->argument_count)
             (void)command_fail("left out the other files: %zu of them",
                                options->argument_count - i - 1);
@@ -774,7 +803,7 @@ static const struct option symbols_upload_options[] = {
 
 const struct command symbols_upload_command = {
     .name = "symbols upload",
-    .arguments = "FILE...",
+    .arguments = "FILE|FOLDER...",
     .summary = "Send debug files to a collector, by build ID",
     .options = symbols_upload_options,
     .run = run_symbols_upload,

@@ -65,6 +65,23 @@ class Sending(Folder):
             with open(one, "rb") as file:
                 self.assertEqual(puts[0].body, file.read())
 
+    def test_of_a_folder_all_files_with_a_build_id_are_sent_and_others_skipped(self):
+        os.makedirs(self.path("tree/below"))
+        for name, build_id in (("one", "aa01"), ("two", "bb02")):
+            os.rename(self.build(name, build_id), self.path("tree/below/" + name))
+        os.symlink("one", self.path("tree/below/link"))
+        os.mkfifo(self.path("tree/pipe"))
+        for name, text in (("README", "words"), ("empty", ""), ("cut", "\x7fELF")):
+            with open(self.path("tree/" + name), "w", encoding="ascii") as file:
+                file.write(text)
+        with FaultServer(answer(404), answer(201, STORED), answer(404),
+                         answer(200, STORED)) as server:
+            done = self.upload(server.url, self.path("tree"))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(sorted(done.stdout.splitlines()),
+                             [self.path("tree/below/one: sent, build ID aa01"),
+                              self.path("tree/below/two: sent, build ID bb02")])
+
     def test_what_the_collector_has_is_not_sent_again(self):
         file = self.build("one", "aa01")
         size = os.stat(file).st_size
@@ -146,12 +163,12 @@ class Refusals(Folder):
                         good + ".c"], check=True)
         bad = [self.path(n) for n in ("text", "empty", "fifo", "nameless", "missing")]
         with FaultServer(answer(404), answer(201, STORED)) as server:
-            done = self.upload(server.url, *bad, self.folder, good)
+            done = self.upload(server.url, *bad, "/dev/null", good)
             self.assertEqual(done.returncode, 1)
             self.assertEqual(done.stdout, f"{good}: sent, build ID aa01\n")
             lines = done.stderr.splitlines()
             self.assertEqual(len(lines), 6, done.stderr)
-            for path, line in zip([*bad, self.folder], lines):
+            for path, line in zip([*bad, "/dev/null"], lines):
                 self.assertIn(f"cannot send '{path}': ", line)
             self.assertIn("No such file", lines[4])
             self.assertIn("it is no plain file", lines[5])
