@@ -425,6 +425,27 @@ static void get_executable(struct http_request *request)
     http_fail(request, 404, "there is no executable of build ID %.140s", request->id);
 }
 
+// get_section sends a section of the debug file, or, if that has not got it, of the
+// program that was sent apart.
+static void get_section(struct http_request *request, const char *name)
+{
+    static const enum symbol_kind kinds[] = { SYMBOL_DEBUG_FILE, SYMBOL_PROGRAM };
+    struct http_answer *answer = &request->answer;
+    for (size_t i = 0; i < 2 && answer->status != 503; i++) {
+        get_file(request, kinds[i]);
+        if (!answer->is_file)
+            continue;
+        if (symbol_folder_section(answer->file, name, &answer->file_offset,
+                                  &answer->file_size))
+            return;
+        close(answer->file);
+        answer->is_file = false;
+    }
+    if (answer->status != 503)
+        http_fail(request, 404, "there is no such section of build ID %.140s",
+                  request->id);
+}
+
 void api_get_build(struct http_request *request)
 {
     static const char source[] = "source";
@@ -439,6 +460,9 @@ void api_get_build(struct http_request *request)
         get_executable(request);
     else if (strncmp(what, "source/", strlen("source/")) == 0)
         get_source(request, what + strlen(source));
+    else if (strncmp(what, "section/", strlen("section/")) == 0)
+        get_section(request, what + strlen("section/"));
     else
-        http_fail(request, 404, "a build has debuginfo, executable and source/PATH");
+        http_fail(request, 404,
+                  "a build has debuginfo, executable, section/NAME and source/PATH");
 }

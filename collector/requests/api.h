@@ -87,8 +87,8 @@ void api_put_symbols(struct http_request *request);
 void api_get_sources(struct http_request *request);
 void api_begin_sources(struct http_request *request);
 
-// api_get_build is a debuginfod server: /buildid/ID/debuginfo, /buildid/ID/executable
-// and /buildid/ID/source/PATH.
+// api_get_build is a debuginfod server: /buildid/ID/debuginfo, /buildid/ID/executable,
+// /buildid/ID/section/NAME and /buildid/ID/source/PATH.
 void api_get_build(struct http_request *request);
 
 // api_remove_symbols removes the debug files and sources of a release.

@@ -91,6 +91,7 @@ struct http_answer {
     struct text next;                // where the rest of a list is; empty: nowhere
     bool is_file;                    // the body of the answer is a file
     int file;                        // its descriptor, closed after it was sent
+    uint64_t file_offset;            // where the body begins in it
     uint64_t file_size;
 };
 

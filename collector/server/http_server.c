@@ -346,7 +346,8 @@ static enum MHD_Result send_answer(struct call *call)
         finish_answer(call);
     size_t sent = answer->is_file ? answer->file_size : answer->body.size;
     struct MHD_Response *response =
-        answer->is_file ? MHD_create_response_from_fd64(sent, answer->file)
+        answer->is_file ? MHD_create_response_from_fd_at_offset64(sent, answer->file,
+                                                                  answer->file_offset)
                         : MHD_create_response_from_buffer(sent, answer->body.bytes,
                                                           MHD_RESPMEM_MUST_FREE);
     if (response == NULL)

@@ -113,19 +113,52 @@ static struct symbol_parts find_parts(const struct elf_view *file)
     return parts;
 }
 
+// map_file maps an ELF file; NULL: it is none.
+static void *map_file(int fd, struct elf_view *out, size_t *out_size)
+{
+    struct stat stat;
+    *out_size = fstat(fd, &stat) == 0 ? (size_t)stat.st_size : 0;
+    void *bytes = mmap(NULL, *out_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return NULL;
+    if (elf_view_init(out, bytes, *out_size) == CH_OK)
+        return bytes;
+    munmap(bytes, *out_size);
+    return NULL;
+}
+
 struct symbol_parts symbol_folder_parts(int fd)
 {
     struct elf_view file;
     struct symbol_parts parts = { 0 };
-    struct stat stat;
-    size_t size = fstat(fd, &stat) == 0 ? (size_t)stat.st_size : 0;
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
+    size_t size;
+    void *bytes = map_file(fd, &file, &size);
+    if (bytes == NULL)
         return parts;
-    if (elf_view_init(&file, bytes, size) == CH_OK)
-        parts = find_parts(&file);
+    parts = find_parts(&file);
     munmap(bytes, size);
     return parts;
+}
+
+bool symbol_folder_section(int fd, const char *name, uint64_t *out_offset,
+                           uint64_t *out_size)
+{
+    struct elf_view file;
+    struct elf_section section;
+    size_t size;
+    void *bytes = map_file(fd, &file, &size);
+    if (bytes == NULL)
+        return false;
+    bool found = name[0] != 0 &&
+                 elf_view_find_section(&file, name, &section, NULL) == CH_OK &&
+                 section.type != ELF_SHT_NOBITS && section.offset <= size &&
+                 section.size <= size - section.offset;
+    munmap(bytes, size);
+    if (found) {
+        *out_offset = section.offset;
+        *out_size = section.size;
+    }
+    return found;
 }
 
 void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id)

@@ -86,6 +86,11 @@ struct symbol_parts {
 };
 struct symbol_parts symbol_folder_parts(int fd);
 
+// symbol_folder_section finds where the bytes of a section are in an ELF file; false:
+// it has no such section, or no bytes of it.
+bool symbol_folder_section(int fd, const char *name, uint64_t *out_offset,
+                           uint64_t *out_size);
+
 // symbol_folder_drop removes the file of that kind for a build ID, symbol_folder_remove
 // what was made of it too.
 void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id);

@@ -370,9 +370,18 @@ class SymbolStore(test_symbols.Symbols):
             base = f"/buildid/{debug_program.build_id_of(program)}/"
             with open(program, "rb") as file:
                 whole = file.read()
+            copied = os.path.join(self.folder, "section")
+            subprocess.run(["objcopy", "--dump-section", ".debug_line=" + copied, program,
+                            copied + ".whole"],
+                           check=True)
+            with open(copied, "rb") as file:
+                section = file.read()
             for path, status, body in (("debuginfo", 200, whole), ("executable", 200, whole),
                                        ("source" + source, 200, written.encode()),
-                                       ("source/etc/passwd", 404, None), ("section", 404, None)):
+                                       ("source/etc/passwd", 404, None), ("section", 404, None),
+                                       ("section/.debug_line", 200, section),
+                                       ("section/.bss", 404, None), ("section/", 404, None),
+                                       ("section/.none", 404, None)):
                 with self.subTest(path=path):
                     answer = collector.request("GET", base + path)
                     self.assertEqual(answer[0], status)
