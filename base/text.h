@@ -26,6 +26,12 @@ void text_deinit(struct text *text);
 // text_ok is true while every append so far has been kept.
 bool text_ok(const struct text *text);
 
+// text_string is what text holds as a string: "" unless every append was kept.
+static inline const char *text_string(const struct text *text)
+{
+    return text->size != 0 && text_ok(text) ? text->bytes : "";
+}
+
 // text_clear empties text but keeps its memory.
 void text_clear(struct text *text);
 

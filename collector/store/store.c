@@ -364,3 +364,14 @@ enum ch_status store_change(struct store *store, const char *what,
                                    .context = &changing };
     return store_transact(store, &job, error);
 }
+
+enum ch_status store_change_alone(struct store *store, const char *what,
+                                  const struct store_step *steps, size_t count,
+                                  char error[STORE_ERROR_SIZE])
+{
+    struct changing changing = { steps, count };
+    const struct store_job job = {
+        .what = what, .alone = true, .work = run_steps, .context = &changing
+    };
+    return store_transact(store, &job, error);
+}

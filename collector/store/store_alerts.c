@@ -18,18 +18,12 @@ enum {
     BURSTS = 50,
 };
 
-struct adding {
-    const struct store_alert *alert;
-    int64_t since_ms;
-};
-
-static enum ch_status add_alert(struct sql *sql, void *context)
+enum ch_status store_alert_add(struct store *store, const struct store_alert *alert,
+                               int64_t since_ms, char error[STORE_ERROR_SIZE])
 {
-    const struct adding *adding = context;
-    const struct store_alert *alert = adding->alert;
     char id[REPORT_ID_SIZE];
     report_id_make((uint64_t)alert->time_ms, id);
-    struct sql_value values[] = {
+    const struct sql_value values[] = {
         sql_text(id),
         sql_text(alert->once != NULL ? alert->once : id),
         sql_text(alert->kind),
@@ -39,20 +33,10 @@ static enum ch_status add_alert(struct sql *sql, void *context)
         sql_text(alert->detail),
         sql_text(alert->body),
         sql_number(alert->time_ms),
-        sql_number(adding->since_ms),
+        sql_number(since_ms),
     };
-    sql_queue(sql, STORE_ALERT_ADD_UNLESS, values, 10, NULL, NULL);
-    return sql_flush(sql);
-}
-
-enum ch_status store_alert_add(struct store *store, const struct store_alert *alert,
-                               int64_t since_ms, char error[STORE_ERROR_SIZE])
-{
-    struct adding adding = { alert, since_ms };
-    struct store_job job = {
-        .what = "queue an alert", .alone = true, .work = add_alert, .context = &adding
-    };
-    return store_transact(store, &job, error);
+    const struct store_step step = { STORE_ALERT_ADD_UNLESS, values, 10, NULL };
+    return store_change_alone(store, "queue an alert", &step, 1, error);
 }
 
 // ready is an alert that is about to be spread.
@@ -333,7 +317,6 @@ enum ch_status store_message_later(struct store *store,
 struct receiver_change {
     const char *const *ids;
     size_t count;
-    const char *line;
     bool found;
 };
 
@@ -341,7 +324,7 @@ static enum ch_status note_receivers(struct sql *sql, void *context)
 {
     const struct receiver_change *change = context;
     for (size_t i = 0; i < change->count; i++) {
-        struct sql_value values[] = { sql_text(change->ids[i]), sql_text(change->line),
+        struct sql_value values[] = { sql_text(change->ids[i]), sql_text(""),
                                       sql_number(timestamp_now()) };
         sql_queue(sql, STORE_RECEIVER_ADD, values, 3, NULL, NULL);
     }
@@ -351,7 +334,7 @@ static enum ch_status note_receivers(struct sql *sql, void *context)
 enum ch_status store_receivers_seen(struct store *store, const char *const *ids,
                                     size_t count, char error[STORE_ERROR_SIZE])
 {
-    struct receiver_change change = { .ids = ids, .count = count, .line = "" };
+    struct receiver_change change = { .ids = ids, .count = count };
     struct store_job job = { .what = "note receivers",
                              .alone = true,
                              .work = note_receivers,
@@ -362,12 +345,10 @@ enum ch_status store_receivers_seen(struct store *store, const char *const *ids,
 enum ch_status store_receiver_add(struct store *store, const char *id, const char *line,
                                   char error[STORE_ERROR_SIZE])
 {
-    struct receiver_change change = { .ids = &id, .count = 1, .line = line };
-    struct store_job job = { .what = "keep the receiver",
-                             .alone = true,
-                             .work = note_receivers,
-                             .context = &change };
-    return store_transact(store, &job, error);
+    const struct sql_value values[] = { sql_text(id), sql_text(line),
+                                        sql_number(timestamp_now()) };
+    const struct store_step step = { STORE_RECEIVER_ADD, values, 3, NULL };
+    return store_change_alone(store, "keep the receiver", &step, 1, error);
 }
 
 static void take_removed(void *context, const struct sql_row *row)
@@ -423,31 +404,22 @@ enum ch_status store_list_receivers(struct store *store, store_receiver_fn *visi
     return store_ask(store, STORE_RECEIVERS, NULL, 0, list_receiver, &listing);
 }
 
-static enum ch_status forget_alerts(struct sql *sql, void *context)
-{
-    const int64_t *keep_ms = context;
-    int64_t now_ms = timestamp_now();
-    struct sql_value old = sql_number(now_ms - *keep_ms);
-    struct sql_value gone =
-        sql_number(now_ms - (int64_t)STORE_ALERT_KEPT_DAYS * TIMESTAMP_DAY_MS);
-    sql_queue(sql, STORE_ALERT_FORGET_SENDS, &gone, 1, NULL, NULL);
-    sql_queue(sql, STORE_ALERT_FORGET, &old, 1, NULL, NULL);
-    return sql_flush(sql);
-}
-
 enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
                                    char error[STORE_ERROR_SIZE])
 {
     int64_t old = 0;
-    struct sql_value before = sql_number(timestamp_now() - keep_ms);
-    struct store_job job = { .what = "remove old alerts",
-                             .alone = true,
-                             .work = forget_alerts,
-                             .context = &keep_ms };
+    int64_t now_ms = timestamp_now();
+    const struct sql_value before = sql_number(now_ms - keep_ms);
+    const struct sql_value sent =
+        sql_number(now_ms - (int64_t)STORE_ALERT_KEPT_DAYS * TIMESTAMP_DAY_MS);
+    const struct store_step steps[] = { { STORE_ALERT_FORGET_SENDS, &sent, 1, NULL },
+                                        { STORE_ALERT_FORGET, &before, 1, NULL } };
     snprintf(error, STORE_ERROR_SIZE, "cannot read the queue of alerts");
     enum ch_status status =
         store_ask(store, STORE_ALERTS_OLD, &before, 1, sql_take_number, &old);
-    return status == CH_OK && old != 0 ? store_transact(store, &job, error) : status;
+    if (status != CH_OK || old == 0)
+        return status;
+    return store_change_alone(store, "remove old alerts", steps, 2, error);
 }
 
 static void take_state(void *context, const struct sql_row *row)

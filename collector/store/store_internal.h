@@ -81,10 +81,15 @@ struct store_step {
     int64_t *done;
 };
 
-// store_change runs steps as one transaction. what and error are as in store_transact.
+// store_change runs steps as one transaction, and store_change_alone does so excluding
+// all other writers. what and error are as in store_transact.
 CH_CHECKED enum ch_status store_change(struct store *store, const char *what,
                                        const struct store_step *steps, size_t count,
                                        char error[STORE_ERROR_SIZE]);
+CH_CHECKED enum ch_status store_change_alone(struct store *store, const char *what,
+                                             const struct store_step *steps,
+                                             size_t count,
+                                             char error[STORE_ERROR_SIZE]);
 
 // store_make_week makes the partition for bodies received at that time. It is called
 // while no transaction is open.

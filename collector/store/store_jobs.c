@@ -189,19 +189,15 @@ static enum ch_status queue_build(struct sql *sql, void *context)
     return sql_flush(sql);
 }
 
-static enum ch_status own_build(struct sql *sql, void *context)
-{
-    add_build(sql, context);
-    return sql_flush(sql);
-}
-
 enum ch_status store_build_own(struct store *store, const struct store_build *build,
                                char error[STORE_ERROR_SIZE])
 {
-    struct store_job job = { .what = "note whose a build is",
-                             .work = own_build,
-                             .context = (void *)(uintptr_t)build };
-    return store_transact(store, &job, error);
+    const struct sql_value values[] = { sql_text(build->id),
+                                        sql_number(timestamp_now()),
+                                        sql_text(build->project),
+                                        sql_text(build->sender) };
+    const struct store_step step = { STORE_SYMBOLS_ADD, values, 4, NULL };
+    return store_change(store, "note whose a build is", &step, 1, error);
 }
 
 struct build_finding {

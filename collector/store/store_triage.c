@@ -225,14 +225,12 @@ static enum ch_status note_move(struct sql *sql, const char *group, const char *
     struct sql_value number = sql_number(other);
     sql_queue(sql, STORE_RENAME_DECISION, &number, 1, take_id_and_title, &detail);
     enum ch_status status = sql_flush(sql);
-    struct sql_value values[] = {
-        sql_text(group),
-        sql_number(timestamp_now()),
-        sql_text(kind),
-        sql_text(who != NULL ? who : ""),
-        sql_text(text_ok(&detail) && detail.size != 0 ? detail.bytes : ""),
-        sql_number(1)
-    };
+    struct sql_value values[] = { sql_text(group),
+                                  sql_number(timestamp_now()),
+                                  sql_text(kind),
+                                  sql_text(who != NULL ? who : ""),
+                                  sql_text(text_string(&detail)),
+                                  sql_number(1) };
     if (status == CH_OK)
         sql_queue(sql, STORE_HISTORY_ADD, values, 6, NULL, NULL);
     return status == CH_OK ? sql_flush(sql) : status;
