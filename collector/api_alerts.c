@@ -67,10 +67,7 @@ void api_post_receiver(struct http_request *request)
 {
     char id[RECEIVER_ID_SIZE];
     char why[STORE_ERROR_SIZE];
-    json_error_t wrong;
-    json_auto_t *object =
-        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
-                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    json_auto_t *object = api_body_json(request);
     const char *line = json_string_value(json_object_get(object, "line"));
     if (line == NULL || json_object_size(object) != 1) {
         http_fail(request, 400, "the body is no object with line");

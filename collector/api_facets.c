@@ -29,8 +29,8 @@ static void append_facet_row(void *context, const struct store_counted *counted)
     counts_write_value(counted->kind, counted->value, &value);
     if (counts->then != NULL)
         counts_write_value(counts->then->facet, counted->then, &then);
-    const char *value_text = value.size != 0 ? value.bytes : "";
-    const char *then_text = then.size != 0 ? then.bytes : "";
+    const char *value_text = text_string(&value);
+    const char *then_text = text_string(&then);
     if (answer->form == LIST_CSV) {
         csv_append(answer->out, key->name, false);
         csv_append(answer->out, value_text, false);

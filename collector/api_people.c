@@ -60,9 +60,7 @@ void api_make_token(struct http_request *request)
     char sum[SHA256_HEX_SIZE];
     json_error_t wrong;
     struct made_token asked = { 0 };
-    json_auto_t *object =
-        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
-                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    json_auto_t *object = api_body_json(request);
     if (json_unpack_ex(object, &wrong, JSON_STRICT, "{s:s, s:s, s?s, s?s}", "name",
                        &asked.name, "scopes", &asked.scopes, "project", &asked.project,
                        "expires", &asked.expires) != 0) {
@@ -156,7 +154,7 @@ void api_erase_reports(struct http_request *request)
         return;
     }
     search_write(&filter.search, SIZE_MAX, &words);
-    (void)snprintf(detail, sizeof(detail), "%s", text_ok(&words) ? words.bytes : "");
+    (void)snprintf(detail, sizeof(detail), "%s", text_string(&words));
     // Noted before: what was begun is known even if the collector is killed meanwhile.
     if (!api_audit(request, "erase", detail))
         return;

@@ -103,17 +103,20 @@ static void write_group_csv(void *context, const struct store_group *group)
     timestamp_write(group->first_seen_ms, first);
     timestamp_write(group->last_seen_ms, last);
     rows->count++;
-    csv_append(out, group->id, false);
-    csv_append(out, group->title, false);
-    csv_append(out, group->summary, false);
-    csv_append(out, group->status, false);
-    csv_append(out, group->assignee, false);
-    csv_append(out, group->program, false);
-    csv_append(out, group->project, false);
-    csv_append(out, group->first_release, false);
-    csv_append(out, group->release_count != 0 ? group->releases[0] : "", false);
-    csv_append(out, first, false);
-    csv_append(out, last, false);
+    const char *newest = group->release_count != 0 ? group->releases[0] : "";
+    const char *const texts[] = { group->id,
+                                  group->title,
+                                  group->summary,
+                                  group->status,
+                                  group->assignee,
+                                  group->program,
+                                  group->project,
+                                  group->first_release,
+                                  newest,
+                                  first,
+                                  last };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        csv_append(out, texts[i], false);
     csv_append_number(out, group->count, false);
     csv_append_number(out, group->machines, false);
     csv_append_number(out, group->filtered_count, false);
@@ -131,16 +134,18 @@ static void write_report_csv(void *context, const struct store_report *report)
     timestamp_write(report->time_ms, time);
     timestamp_write(report->received_ms, received);
     rows->count++;
-    csv_append(out, report->id, false);
-    csv_append(out, report->group, false);
-    csv_append(out, time, false);
-    csv_append(out, received, false);
-    csv_append(out, report->title, false);
-    csv_append(out, report->summary, false);
-    csv_append(out, report->signal_name, false);
-    csv_append(out, report->release, false);
-    csv_append(out, report->environment, false);
-    csv_append(out, report->executable, false);
+    const char *const texts[] = { report->id,
+                                  report->group,
+                                  time,
+                                  received,
+                                  report->title,
+                                  report->summary,
+                                  report->signal_name,
+                                  report->release,
+                                  report->environment,
+                                  report->executable };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        csv_append(out, texts[i], false);
     csv_append(out, report->hostname, true);
 }
 

@@ -40,10 +40,7 @@ void api_post_releases(struct http_request *request)
     const char *names[RELEASES_MOST];
     char error[STORE_ERROR_SIZE];
     struct store_order order = { .project = request->who.project };
-    json_error_t wrong;
-    json_auto_t *object =
-        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
-                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    json_auto_t *object = api_body_json(request);
     if (!read_order(object, names, &order)) {
         http_fail(request, 400,
                   "the body is no object with program, and releases: a list of at most"
@@ -118,10 +115,7 @@ void api_post_commits(struct http_request *request)
 {
     char error[STORE_ERROR_SIZE];
     struct release_commits commits = { .project = request->who.project };
-    json_error_t wrong;
-    json_auto_t *object =
-        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
-                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    json_auto_t *object = api_body_json(request);
     if (!read_commits(object, &commits)) {
         http_fail(
             request, 400,

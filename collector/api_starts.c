@@ -46,10 +46,7 @@ void api_post_starts(struct http_request *request)
     char error[STORE_ERROR_SIZE];
     struct store_start_batch batch;
     bool is_new = false;
-    json_error_t wrong;
-    json_auto_t *object =
-        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
-                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    json_auto_t *object = api_body_json(request);
     if (!read_batch(object, &batch)) {
         http_fail(request, 400,
                   "the body is no object with id, release, host, day, starts and ends");

@@ -101,7 +101,7 @@ static bool is_signed(const struct text *body, const char *secret,
             CH_OK ||
         size != sizeof(sent))
         return false;
-    sha256_hmac(secret, body->bytes != NULL ? body->bytes : "", body->size, sum);
+    sha256_hmac(secret, text_string(body), body->size, sum);
     for (size_t i = 0; i < sizeof(sum); i++)
         differs |= sum[i] ^ sent[i];
     return differs == 0;

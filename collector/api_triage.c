@@ -56,18 +56,15 @@ static bool read_triage(struct http_request *request, json_t *object,
 
 void api_post_group(struct http_request *request)
 {
-    json_error_t error;
     struct triage triage = { 0 };
     char id[ENTRY_GROUP_SIZE];
     if (!filter_knows(request, NULL))
         return;
-    json_t *object = json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
-                                request->body.size, JSON_REJECT_DUPLICATES, &error);
+    json_auto_t *object = api_body_json(request);
     if (!json_is_object(object))
         http_fail(request, 400, "the body is not a JSON object");
     else if (read_triage(request, object, &triage) && triage_do(request, &triage, id)) {
         entry_copy(request->id, sizeof(request->id), id);
         api_get_group(request);
     }
-    json_decref(object);
 }

@@ -239,7 +239,7 @@ static json_t *slack_json(const char *text)
         else
             text_append(&escaped, text, 1);
     }
-    return json_pack("{s:s}", "text", text_ok(&escaped) ? escaped.bytes : "");
+    return json_pack("{s:s}", "text", text_string(&escaped));
 }
 
 static json_t *discord_json(const char *text)
@@ -261,7 +261,7 @@ static json_t *pagerduty_json(const struct alert_content *content, const char *k
     bool alone = content->count == 1 && first->group[0] != 0;
     timestamp_write(first->time_ms, time_text);
     write_subject(content, &subject);
-    entry_copy(cut, sizeof(cut), text_ok(&subject) ? subject.bytes : "");
+    entry_copy(cut, sizeof(cut), text_string(&subject));
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:{s:s, s:s}}}", "routing_key",
         key, "event_action", "trigger", "dedup_key", alone ? first->group : first->id,
@@ -287,9 +287,9 @@ static json_t *firing_json(const struct alert_content *content,
     return json_pack("{s:s, s:{s:s, s:s, s:s}, s:{s:s}, s:s, s:s, s:s, s:s}", "status",
                      "firing", "labels", "alertname", "CrashhookAlert", "kind",
                      alert->kind, "group", alert->group, "annotations", "summary",
-                     text_ok(&subject) ? subject.bytes : "", "startsAt", time_text,
-                     "endsAt", "0001-01-01T00:00:00Z", "generatorURL",
-                     linked ? url.bytes : "", "fingerprint", alert->id);
+                     text_string(&subject), "startsAt", time_text, "endsAt",
+                     "0001-01-01T00:00:00Z", "generatorURL", linked ? url.bytes : "",
+                     "fingerprint", alert->id);
 }
 
 // alertmanager_json is what Alertmanager sends to its web hooks.
@@ -312,7 +312,7 @@ void alert_write_body(const struct alert_content *content,
 {
     struct text CH_CLEANUP(text_deinit) text = { 0 };
     write_text(content, &text);
-    const char *said = text_ok(&text) ? text.bytes : "";
+    const char *said = text_string(&text);
     json_t *json = NULL;
     switch (receiver->format) {
     case RECEIVER_SLACK:
@@ -383,12 +383,12 @@ void alert_write_mail(const struct alert_content *content,
                  "Date: %s\r\nFrom: %s\r\nTo: %s\r\nMessage-ID: <%s@crashhook>\r\n"
                  "X-Crashhook-Alert: %s\r\nSubject: ",
                  date, server->from, to, content->alerts[0].id, content->alerts[0].id);
-    write_encoded(text_ok(&subject) ? subject.bytes : "", out);
+    write_encoded(text_string(&subject), out);
     text_append_string(out,
                        "\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"
                        "Content-Type: text/plain; charset=utf-8\r\n"
                        "Content-Transfer-Encoding: base64\r\n\r\n");
-    write_lines(text_ok(&body) ? body.bytes : "", body.size, out);
+    write_lines(text_string(&body), body.size, out);
 }
 
 struct digest {

@@ -130,8 +130,7 @@ void page_begin_link(struct text *out, const char *class, const char *key,
     html_write(out, "<a");
     if (class[0] != 0)
         html_write(out, " class=\"%s\"", class);
-    html_write(out, " href=\"/groups?q=%s\">",
-               text_ok(&query) && query.size != 0 ? query.bytes : "");
+    html_write(out, " href=\"/groups?q=%s\">", text_string(&query));
 }
 
 void page_write_link(struct text *out, const char *class, const char *key,

@@ -72,7 +72,7 @@ static void write_receiver(struct text *out, const struct receiver *receiver,
 {
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     receiver_write_name(receiver, &name);
-    html_write(out, "<li><b>%s</b>", text_ok(&name) ? name.bytes : "");
+    html_write(out, "<li><b>%s</b>", text_string(&name));
     write_settings(out, receiver);
     if (state->waiting != 0)
         html_write(out, "<span>%lld waiting</span>", (long long)state->waiting);
@@ -199,7 +199,7 @@ static bool add_receiver(struct http_request *request, const struct form *form)
         return false;
     enum ch_status status =
         alerts_add_receiver(&collector_of(request)->receivers, request->who.project,
-                            text_ok(&line) ? line.bytes : "", id, why);
+                            text_string(&line), id, why);
     if (status == CH_ERR_MALFORMED)
         http_fail(request, 400, "%s", why);
     else if (status != CH_OK)

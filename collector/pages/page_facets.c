@@ -39,8 +39,7 @@ static void write_narrowed(struct text *out, const struct filter *filter,
     const char *group = filter->store.group;
     html_write(out, "<a class=\"name\" href=\"/groups%s%s?q=%.*s%s\">",
                group != NULL ? "/" : "", group != NULL ? group : "", 3 * SEARCH_SIZE,
-               text_ok(&query) && query.size != 0 ? query.bytes : "",
-               group != NULL ? "#reports" : "");
+               text_string(&query), group != NULL ? "#reports" : "");
 }
 
 static void write_value_link(struct text *out, const struct filter *filter,
@@ -51,7 +50,7 @@ static void write_value_link(struct text *out, const struct filter *filter,
     counts_write_term(key, value, &term);
     counts_write_value(key->facet, value, &label);
     write_narrowed(out, filter, &term);
-    const char *text = text_ok(&label) && label.size != 0 ? label.bytes : "";
+    const char *text = text_string(&label);
     html_write(out, "%.*s</a>", PAGE_SHORT,
                key->facet == FACET_EXECUTABLE ? page_base_name(text) : text);
 }
@@ -119,7 +118,7 @@ void page_facets_beside_write(struct text *out, struct store *store,
     end_bars(&bars);
     filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
     html_write(out, "<section class=\"card facets\"><h2><a href=\"/facets?%.*s",
-               3 * SEARCH_SIZE, query.size != 0 ? query.bytes : "");
+               3 * SEARCH_SIZE, text_string(&query));
     if (group != NULL)
         html_write(out, "%sgroup=%s", query.size != 0 ? "&" : "", group);
     html_write(out, "\">Counts</a></h2><p class=\"about\">Of %s",
@@ -155,7 +154,7 @@ static void write_facets_form(struct text *out, const struct counts_request *cou
                " role=\"search\"><label><span>Search</span><input name=\"q\""
                " type=\"search\" accesskey=\"/\" value=\"%.*s\""
                " autocomplete=\"off\" spellcheck=\"false\"></label>",
-               SEARCH_SIZE, terms.size != 0 ? terms.bytes : "");
+               SEARCH_SIZE, text_string(&terms));
     write_key_choice(out, "by", "Count by", "several keys", counts->by);
     write_key_choice(out, "then", "then by", "nothing", counts->then);
     html_write(out, "<button>Count</button></form>\n");
@@ -184,7 +183,7 @@ static void write_facet_pair(void *context, const struct store_counted *counted)
     write_value_link(out, &counts->filter, counts->by, counted->value);
     html_write(out, "</td><td>");
     counts_write_value(counts->then->facet, counted->then, &then);
-    const char *text = text_ok(&then) && then.size != 0 ? then.bytes : "";
+    const char *text = text_string(&then);
     html_write(out, "%.*s</td><td>", PAGE_SHORT,
                counts->then->facet == FACET_EXECUTABLE ? page_base_name(text) : text);
     counts_write_term(counts->by, counted->value, &terms);
@@ -239,7 +238,7 @@ void page_facets(struct http_request *request)
     html_write(out, " reports of this search, how many have each value. ");
     filter_write_search(&counts.filter.search, SIZE_MAX, NULL, NULL, &query);
     html_write(out, "<a href=\"/api/v1/facets?form=csv&%.*s", 3 * SEARCH_SIZE,
-               query.size != 0 ? query.bytes : "");
+               text_string(&query));
     html_write(out, "&by=%s&then=%s\">As CSV</a></p>",
                counts.by != NULL ? counts.by->name : "",
                counts.then != NULL ? counts.then->name : "");

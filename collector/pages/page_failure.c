@@ -22,7 +22,7 @@ void page_failure(struct http_request *request)
                "<section class=\"hero\"><p class=\"kicker\">%s</p><h1 "
                "class=\"sentence\">%s</h1>"
                "<p><a href=\"/\">All groups</a></p></section>",
-               title, body->bytes != NULL ? body->bytes : "");
+               title, text_string(body));
     page_end(&page);
     text_deinit(body);
     *body = page;

@@ -64,7 +64,7 @@ static void write_machine(void *context, const struct store_machine *machine)
     html_write(out, "<tr><td>");
     if (machine->host[0] != 0) {
         html_write(out, "<a href=\"/groups?q=is:any+");
-        filter_encode(out, text_ok(&query) ? query.bytes : "");
+        filter_encode(out, text_string(&query));
         html_write(out, "\">%.*s</a>", PAGE_SHORT, machine->host);
     } else {
         html_write(out, "without a name");

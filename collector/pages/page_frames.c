@@ -123,9 +123,8 @@ static void write_known_variable(struct text *out, const json_t *variable)
     value_text_append_name(variable, &name);
     value_text_append_state(variable, &state);
     html_write(out, "<li title=\"%.*s\"><span>%.*s</span> = %.*s</li>", PAGE_SHORT,
-               report_string(variable, "type"), PAGE_SHORT,
-               text_ok(&name) ? name.bytes : "", PAGE_VALUE,
-               text_ok(&state) ? state.bytes : "");
+               report_string(variable, "type"), PAGE_SHORT, text_string(&name),
+               PAGE_VALUE, text_string(&state));
 }
 
 // write_unknown names the variables without a value in one quiet place, and says why

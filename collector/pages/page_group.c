@@ -281,7 +281,7 @@ static void write_reports_head(struct group_page *page, const struct store_group
         "</form><form method=\"get\" action=\"/compare\">"
         "<h2>Reports <button accesskey=\"c\" title=\"Choose two; access key"
         " c\">Compare two</button></h2><ol class=\"reports\">\n",
-        group->id, SEARCH_SIZE, terms.size != 0 ? terms.bytes : "");
+        group->id, SEARCH_SIZE, text_string(&terms));
 }
 
 // write_report_chip writes a link of a row: the whole value filters, and its beginning
@@ -348,7 +348,7 @@ void page_group(struct http_request *request)
         struct text CH_CLEANUP(text_deinit) query = { 0 };
         filter_write_query(request, &filter, &query);
         html_write(out, "<nav class=\"more\"><a rel=\"next\" href=\"/groups/%s?%.*s%s",
-                   request->id, 4 * SEARCH_SIZE, query.size != 0 ? query.bytes : "",
+                   request->id, 4 * SEARCH_SIZE, text_string(&query),
                    query.size != 0 ? "&" : "");
         html_write(out, "cursor=%s\">Older reports</a></nav>", next);
     }

@@ -34,7 +34,7 @@ static void write_searched(struct text *out, const struct search *search)
 {
     struct text CH_CLEANUP(text_deinit) terms = { 0 };
     search_write(search, SIZE_MAX, &terms);
-    html_write(out, "%.*s", SEARCH_SIZE, terms.size != 0 ? terms.bytes : "");
+    html_write(out, "%.*s", SEARCH_SIZE, text_string(&terms));
 }
 
 void page_groups_write_search(struct text *out, const struct filter *filter)
@@ -58,8 +58,7 @@ static void write_list_link(struct text *out, const struct filter *filter, size_
 {
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     filter_write_search(&filter->search, but, NULL, NULL, &query);
-    html_write(out, "<a href=\"/groups?%.*s", 3 * SEARCH_SIZE,
-               query.size != 0 ? query.bytes : "");
+    html_write(out, "<a href=\"/groups?%.*s", 3 * SEARCH_SIZE, text_string(&query));
     if (strcmp(sort, orders[0].value) != 0)
         html_write(out, "%ssort=%s", query.size != 0 ? "&" : "", sort);
     html_write(out, "\"");
@@ -79,10 +78,9 @@ static void write_orders(struct text *out, const struct filter *filter)
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
     html_write(out, "<a href=\"/facets?%.*s\">Counts</a>", 3 * SEARCH_SIZE,
-               query.size != 0 ? query.bytes : "");
+               text_string(&query));
     html_write(out, "<a href=\"/api/v1/groups?form=csv&sort=%s&%.*s\" download>CSV</a>",
-               orders[filter->store.sort].value, 3 * SEARCH_SIZE,
-               query.size != 0 ? query.bytes : "");
+               orders[filter->store.sort].value, 3 * SEARCH_SIZE, text_string(&query));
     html_write(out, "</nav>");
 }
 
@@ -105,7 +103,7 @@ static void write_terms(struct text *out, const struct filter *filter, bool open
         filter_write_search(search, SIZE_MAX, "is", "any", &query);
         html_write(out,
                    "<span>Open groups.</span> <a href=\"/groups?%.*s\">All groups</a>",
-                   3 * SEARCH_SIZE, query.size != 0 ? query.bytes : "");
+                   3 * SEARCH_SIZE, text_string(&query));
     } else if (search->count != 0) {
         html_write(out, "<a href=\"/groups\">Show all open ones</a>");
     }
@@ -149,8 +147,7 @@ static void write_more_groups(struct text *out, const struct http_request *reque
     filter_write_query(request, filter, &query);
     html_write(out,
                "<nav class=\"more\"><a rel=\"next\" href=\"/groups?%.*s%scursor=%s\">",
-               4 * SEARCH_SIZE, query.size != 0 ? query.bytes : "",
-               query.size != 0 ? "&" : "", next);
+               4 * SEARCH_SIZE, text_string(&query), query.size != 0 ? "&" : "", next);
     html_write(out, "More groups</a></nav>");
 }
 
@@ -172,7 +169,7 @@ static void write_bulk(struct text *out, const struct http_request *request,
         "<input name=\"assignee\" placeholder=\"assign to\" aria-label=\"Assign to\""
         " maxlength=\"100\" autocomplete=\"off\" accesskey=\"a\">"
         "<button name=\"assign\" value=\"1\">Assign</button></div>",
-        4 * SEARCH_SIZE, query.size != 0 ? query.bytes : "");
+        4 * SEARCH_SIZE, text_string(&query));
 }
 
 void page_write_logout(struct text *out, const struct http_request *request)

@@ -81,8 +81,7 @@ static void write_filter_link(struct text *out, const struct filter *filter,
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     filter_write_search(&filter->search, SIZE_MAX, NULL, NULL, &query);
     html_write(out, "<a href=\"/groups?%.*s%s%s\">", 3 * SEARCH_SIZE,
-               query.size != 0 ? query.bytes : "",
-               query.size != 0 && sort[0] != 0 ? "&" : "", sort);
+               text_string(&query), query.size != 0 && sort[0] != 0 ? "&" : "", sort);
 }
 
 // card is a section of the overview: a heading, how many groups there are, the first of

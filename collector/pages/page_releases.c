@@ -37,7 +37,7 @@ static void write_release_bar(struct text *out, const struct release *release,
     text_append_string(&query, " ");
     search_write_term(&query, "release", release->name);
     html_write(out, "<li class=\"s%zu\"><a class=\"name\" href=\"/groups?q=", series);
-    filter_encode(out, text_ok(&query) ? query.bytes : "");
+    filter_encode(out, text_string(&query));
     html_write(out,
                "\"><bdi>%.*s</bdi> <bdi>%.*s</bdi></a><meter min=\"0\" max=\"%lld\""
                " value=\"%lld\"></meter><b>",
@@ -253,7 +253,7 @@ static void write_release_count(struct text *out, const struct release *release,
     if (key != NULL)
         search_write_term(&query, key, release->name);
     html_write(out, "<td><a href=\"/groups?q=");
-    filter_encode(out, text_ok(&query) ? query.bytes : "");
+    filter_encode(out, text_string(&query));
     html_write(out, "%s", more);
     if (key == NULL)
         filter_encode(out, release->name);
@@ -307,9 +307,8 @@ static void write_program_releases(struct releases_page *page, size_t start, siz
                "%s%.*s</h2><div class=\"scroll\"><table class=\"counts\"><thead><tr>"
                "<th>release</th><th>reports</th><th>of 14 days</th><th>new groups</th>"
                "<th>came back</th>",
-               3 * PAGE_SHORT, text_ok(&name) && name.size != 0 ? name.bytes : "",
-               PAGE_SHORT, first->program, first->project[0] != 0 ? " \u00b7 " : "",
-               PAGE_SHORT, first->project);
+               3 * PAGE_SHORT, text_string(&name), PAGE_SHORT, first->program,
+               first->project[0] != 0 ? " \u00b7 " : "", PAGE_SHORT, first->project);
     if (starts > 0)
         html_write(out, "<th>adoption</th><th>crash-free</th>");
     html_write(out, "<th>first seen</th><th>last seen</th></tr></thead><tbody>\n");

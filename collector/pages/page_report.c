@@ -205,14 +205,13 @@ static void write_links(struct text *out, const struct viewed_report *viewed,
     write_report_link(out, viewed->around.before, "prev", "Previous report");
     write_report_link(out, viewed->around.after, "next", "Next report");
     page_link_issue(out, &viewed->templates, viewed->title,
-                    summary != NULL ? summary : "", text_ok(&url) ? url.bytes : "",
-                    viewed->group);
+                    summary != NULL ? summary : "", text_string(&url), viewed->group);
     html_write(
         out,
         "</p><details class=\"inner\"><summary>Debug here</summary><pre"
         " class=\"command\">crashhook debug %s</pre><p class=\"cut\">opens it in gdb"
         " with its registers, stacks, debug files and sources.</p></details>",
-        text_ok(&url) ? url.bytes : "");
+        text_string(&url));
 }
 
 // write_termination writes what is known of a process that was killed, or exited with a
@@ -327,7 +326,7 @@ static void write_heap_section(struct text *out, const json_t *report)
         crash_heap_append_event(parts[i].facts, &words);
         html_write(out,
                    "<section class=\"card\" id=\"%s\"><h2>%s <small>%s</small></h2>\n",
-                   parts[i].id, parts[i].title, text_ok(&words) ? words.bytes : "");
+                   parts[i].id, parts[i].title, text_string(&words));
         page_frames_write(out, report, parts[i].event, NULL);
         html_write(out, "</section>\n");
     }
@@ -401,8 +400,7 @@ static void write_tag_list(struct text *out, const json_t *report)
         entry_copy(tag.value, sizeof(tag.value), json_string_value(value));
         search_write_tag(tag.key, tag.value, &term);
         html_write(out, "<div><dt>%.*s</dt><dd>", 64, key);
-        page_write_link(out, "", "tag", text_ok(&term) ? term.bytes : "",
-                        json_string_value(value));
+        page_write_link(out, "", "tag", text_string(&term), json_string_value(value));
         html_write(out, "</dd></div>");
     }
     html_write(out, "</dl></section>\n");

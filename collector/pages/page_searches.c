@@ -31,7 +31,7 @@ static void write_saved(void *context, const struct saved_search *saved)
     struct text CH_CLEANUP(text_deinit) query = { 0 };
     filter_encode(&query, saved->query);
     html_write(&lists->links, "<a class=\"chip\" href=\"/groups?q=%.*s",
-               3 * SEARCH_SIZE, text_ok(&query) && query.size != 0 ? query.bytes : "");
+               3 * SEARCH_SIZE, text_string(&query));
     if (saved->sort[0] != 0)
         html_write(&lists->links, "&sort=%s", saved->sort);
     html_write(&lists->links, "\">%.*s</a>", PAGE_SHORT, saved->name);
@@ -67,7 +67,7 @@ void page_searches_write(struct text *out, struct http_request *request,
     html_write(out,
                "<input type=\"hidden\" name=\"q\" value=\"%.*s\"><input type=\"hidden\""
                " name=\"sort\" value=\"%s\"><button>Save</button></form>",
-               SEARCH_SIZE, terms.size != 0 ? terms.bytes : "", sort);
+               SEARCH_SIZE, text_string(&terms), sort);
     if (lists.forms.size != 0) {
         html_write(out, "<ul class=\"entries\">");
         text_append(out, lists.forms.bytes, lists.forms.size);
@@ -182,10 +182,7 @@ void api_list_searches(struct http_request *request)
 
 void api_post_search(struct http_request *request)
 {
-    json_error_t wrong;
-    json_auto_t *object =
-        json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
-                   request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+    json_auto_t *object = api_body_json(request);
     struct saved_search saved = {
         .name = json_string_value(json_object_get(object, "name")),
         .query = json_string_value(json_object_get(object, "query")),

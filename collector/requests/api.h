@@ -127,6 +127,10 @@ void api_ready(struct http_request *request);
 // api_timestamp_json is a time as RFC 3339 writes it.
 json_t *api_timestamp_json(int64_t time_ms);
 
+// api_body_json is the body as JSON, which the caller owns; NULL: it is none, or an
+// object in it has a key twice.
+json_t *api_body_json(const struct http_request *request);
+
 // api_answer_json answers with a value, which it releases.
 void api_answer_json(struct http_request *request, unsigned status, json_t *json);
 

@@ -7,6 +7,13 @@
 #include "collector/query/store_people.h"
 #include "collector/requests/collector.h"
 
+json_t *api_body_json(const struct http_request *request)
+{
+    json_error_t wrong;
+    return json_loadb(request->body.bytes != NULL ? request->body.bytes : "",
+                      request->body.size, JSON_REJECT_DUPLICATES, &wrong);
+}
+
 void api_answer_json(struct http_request *request, unsigned status, json_t *json)
 {
     char *dumped = json_dumps(json, JSON_COMPACT);

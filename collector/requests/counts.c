@@ -134,7 +134,7 @@ void counts_write_term(const struct count_key *key, const char *value, struct te
         struct text CH_CLEANUP(text_deinit) name = { 0 };
         text_append(&name, value, (size_t)(end - value));
         if (text_ok(&name))
-            search_write_tag(name.size != 0 ? name.bytes : "", end + 1, &term);
+            search_write_tag(text_string(&name), end + 1, &term);
     } else {
         counts_write_value(key->facet, value, &term);
     }

@@ -200,7 +200,7 @@ static bool note_triage(struct http_request *request, const struct triage *triag
         text_append_string(&detail, ", with a note");
     if (decision->comment != NULL)
         text_append_string(&detail, ", with a comment");
-    return api_audit(request, what, text_ok(&detail) ? detail.bytes : "");
+    return api_audit(request, what, text_string(&detail));
 }
 
 bool triage_do(struct http_request *request, struct triage *triage,
