@@ -116,11 +116,13 @@ SELECT group_number, 4, hostname, count(*), max(time) FROM reports WHERE number 
  GROUP BY 1, 3 ON CONFLICT(group_number, kind, value) DO UPDATE SET count = facets.count +
  excluded.count;
 """
-# The trigger would write a row of groups again and again in one transaction.
-COPY_POSTGRES = """BEGIN; ALTER TABLE facets DISABLE TRIGGER USER;{copy}
-ALTER TABLE facets ENABLE TRIGGER USER;
+MACHINES = """
 UPDATE groups SET machines = (SELECT count(*) FROM facets f WHERE f.group_number =
  groups.number AND f.kind = 4);
+"""
+# The trigger would write a row of groups again and again in one transaction.
+COPY_POSTGRES = """BEGIN; ALTER TABLE facets DISABLE TRIGGER USER;{copy}
+ALTER TABLE facets ENABLE TRIGGER USER;{machines}
 SELECT setval(pg_get_serial_sequence('reports', 'number'), 2 * {last});
 COMMIT; VACUUM ANALYZE;"""
 
@@ -168,12 +170,19 @@ class Fleet:
             copy = COPY.format(last=last, hosts=HOSTS, overriding="OVERRIDING SYSTEM VALUE")
             subprocess.run([self.server.programs + "/psql", "-q", "-o", "/dev/null", "-v",
                             "ON_ERROR_STOP=1", self.store], check=True,
-                           input=COPY_POSTGRES.format(copy=copy, last=last).encode())
+                           input=COPY_POSTGRES.format(copy=copy, last=last,
+                                                      machines=MACHINES).encode())
         else:
             database = sqlite3.connect(self.folder + "/store.db", isolation_level=None)
             last = database.execute("SELECT max(number) FROM reports").fetchone()[0]
             copy = COPY.format(last=last, hosts=HOSTS, overriding="")
-            database.executescript("BEGIN;" + copy + "COMMIT;")
+            # These call a function that the collector alone has.
+            triggers = database.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+                " AND tbl_name = 'facets' AND sql LIKE '%text_hash%'").fetchall()
+            database.executescript(
+                "BEGIN;" + "".join(f"DROP TRIGGER {name};" for name, _ in triggers) + copy +
+                MACHINES + "".join(f"{sql};" for _, sql in triggers) + "COMMIT;")
             database.close()
         self.stored *= 2
 
