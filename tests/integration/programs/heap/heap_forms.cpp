@@ -37,7 +37,10 @@ __attribute__((noinline)) static void one_of_each(size_t size)
     free(malloc(size));
     free(calloc(2, size));
     free(realloc(malloc(size / 2), size));
-    free(reallocarray(calloc(1, size), 3, size));
+    block = reallocarray(calloc(1, size), 3, size);
+    if (block == nullptr)
+        exit(1);
+    free(block);
     free(aligned_alloc(32, size / 32 * 32 + 32));
     free(memalign(256, size));
     free(valloc(size));
