@@ -19,7 +19,7 @@ from cli_scene import BUILD, Scene
 sys.path.insert(0, os.path.join(cli_scene.SOURCE, "tests", "collector"))
 sys.path.insert(0, os.path.join(cli_scene.SOURCE, "tests", "support"))
 import running
-from place import needs_root
+from place import needs_root, needs_tracing
 
 COLLECTOR = os.path.join(BUILD, "bin", "crashhook-collector")
 NOBODY = 65534
@@ -293,6 +293,7 @@ class Programs(Doctor):
             self.program(scene, path, "note", "file capabilities")
 
     @needs_root
+    @needs_tracing
     def test_a_program_that_nobody_could_watch_is_trouble(self):
         with Scene() as scene:
             path = self.build(scene)

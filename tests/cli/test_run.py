@@ -18,7 +18,7 @@ import cli_scene
 from cli_scene import CRASHHOOK, Scene
 
 sys.path.insert(0, os.path.join(cli_scene.SOURCE, "tests", "support"))
-from place import needs_mounts, refusal
+from place import needs_mounts, needs_tracing, refusal
 
 NOBODY = 65534
 
@@ -147,6 +147,7 @@ class Run(unittest.TestCase):
         return done
 
     @unittest.skipIf(cli_scene.SANITIZED, "preloads are the sanitizer's")
+    @needs_tracing
     def test_a_crash_is_reported_from_an_installation_with_a_space_or_a_colon(self):
         for folder in ("a b", "a:b"):
             with self.subTest(folder), Scene() as scene:
@@ -218,6 +219,7 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return done.stdout.split()
 
+    @needs_tracing
     def test_a_program_that_systemd_names_is_the_process_that_it_names(self):
         names = "echo $LISTEN_PID $WATCHDOG_PID $$"
         with Scene() as scene:

@@ -355,6 +355,15 @@ def cores_land_in_folder():
     return True
 
 
+def no_cores():
+    """Why no crash can be compared with its core file here; empty where it can."""
+    if place.core_limit() == 0:
+        return "the hard limit of core files is 0"
+    if not cores_land_in_folder():
+        return "kernel.core_pattern sends cores elsewhere and needs root"
+    return place.no_tracing()
+
+
 def main():
     """Runs the tests of a file, where a program that crashes can be traced."""
     why = place.no_tracing()

@@ -216,8 +216,8 @@ def listed_differences():
 def main(runs=None, reduced=REDUCED_RUNS, forgiving=False, choose=every_case):
     """forgiving: a report that does not name the variable is not wrong, but does not help."""
     seed = int(os.environ.get("CRASHHOOK_SEED", "1"))
-    if not harness.cores_land_in_folder():
-        print("skipped: core files cannot be had here")
+    if harness.no_cores():
+        print(f"skipped: {harness.no_cores()}")
         return 77
     runs = runs or every_run(sys.argv[1:])
     chosen = runs if harness.FULL or sys.argv[1:] else choose(runs, reduced, seed)

@@ -117,4 +117,5 @@ def rust_minor(compiler):
 needs_namespaces = _needs(no_namespaces)
 needs_mounts = _needs(no_mounts)
 needs_root = _needs(no_root)
+needs_tracing = _needs(no_tracing)
 needs_rust = _needs(no_rust)

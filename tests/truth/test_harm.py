@@ -207,8 +207,8 @@ def judge(material, words, chance, counts):
 
 
 def main():
-    if not harness.cores_land_in_folder():
-        print("skipped: core files cannot be had here")
+    if harness.no_cores():
+        print(f"skipped: {harness.no_cores()}")
         return 77
     seed = int(os.environ.get("CRASHHOOK_SEED", "1"))
     chance = random.Random(seed)

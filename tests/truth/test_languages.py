@@ -62,8 +62,8 @@ def judge(name, program, way, counts):
 
 
 def main():
-    if shutil.which("gdb") is None or not harness.cores_land_in_folder():
-        print("skipped: gdb or core files cannot be had here")
+    if shutil.which("gdb") is None or harness.no_cores():
+        print(f"skipped: {harness.no_cores() or 'no gdb'}")
         return 77
     counts = dict.fromkeys(("crashes", "frames", "values", "wrong"), 0)
     chance = random.Random(harness.SEED)

@@ -26,6 +26,9 @@ import tempfile
 import python_library
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.append(os.path.join(HERE, "..", "..", "support"))
+from place import no_tracing  # noqa: E402
+
 BUILD = os.environ.get("CRASHHOOK_BUILD", os.path.join(HERE, "../../../build/release"))
 FULL = os.environ.get("CRASHHOOK_FULL", "0") != "0"
 
@@ -162,6 +165,9 @@ def main():
     seed = int(sys.argv[1] if len(sys.argv) > 1 else "0") or \
         (random.randrange(1, 1000000) if FULL else 7)
     python = sys.argv[2:] == ["python"]
+    if no_tracing():
+        print(f"SKIPPED: {no_tracing()}")
+        return 77
     if python and not FULL and not python_library.is_built():
         print("SKIPPED: its Python with SFrame takes minutes to build: make check-full does it")
         return 77
