@@ -47,11 +47,11 @@ multiple_written(const struct argument_scan *scan,
 static uint8_t multiple_only(const uint64_t times[static ARGUMENT_GENERAL_REGISTERS])
 {
     uint8_t only = INSTRUCTION_NO_REGISTER;
-    for (uint8_t i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++) {
+    for (unsigned i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++) {
         if (times[i] != 0 && only != INSTRUCTION_NO_REGISTER)
             return INSTRUCTION_NO_REGISTER;
         if (times[i] != 0)
-            only = i;
+            only = (uint8_t)i;
     }
     return only;
 }
