@@ -39,8 +39,8 @@ TOPICS = (
     ("What a report takes in the store", ("stored", "fields"),
      "`bench/stored.py`, `bench/fields.py`",
      "Bytes by table, and the share of each field that reports are found by."),
-    ("Lists of 1,000,000 reports", ("lists",), "`bench/ingest.py --lists`",
-     "Pages and requests, the median of nine answers."),
+    ("Lists of 1,000,000 reports", ("lists", "searches"), "`bench/ingest.py --lists`, `bench/searches.py`",
+     "Pages and requests, the median of nine answers, and sixty searches."),
     ("A fleet", ("fleet",), "`bench/fleet.py`",
      "Reports of 50,000 groups from 200,000 hosts, alone and beside other work."),
 )
