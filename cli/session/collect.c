@@ -143,7 +143,8 @@ static enum ch_status read_record(const struct collect_file *file, struct text *
     struct report_error error;
     json_auto_t *report = NULL;
     struct text CH_CLEANUP(text_deinit) made = { 0 };
-    enum ch_status status = crash_record_make(file->session, file->fd, file->id, &made);
+    enum ch_status status = crash_record_make(file->session, file->fd, file->id,
+                                              file->ours_only, &made);
     if (status == CH_OK)
         status = report_parse(made.bytes, made.size, &report, &error);
     if (status != CH_OK)
@@ -331,9 +332,10 @@ static bool is_busy(const struct collect *collect, const char *name)
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-// owner_allows counts a file of an owner, within the hour, and says whether it is
-// within the owner's limits.
-static bool owner_allows(const struct collect *collect, const struct stat *file)
+// owner_allows returns whether one more file of an owner is within the hour's limits,
+// and counts it if it was taken.
+static bool owner_allows(const struct collect *collect, const struct stat *file,
+                         bool is_taken)
 {
     char owner[16];
     int64_t now = time(NULL);
@@ -345,6 +347,8 @@ static bool owner_allows(const struct collect *collect, const struct stat *file)
     json_int_t bytes = same ? report_integer(row, "bytes", 0) : 0;
     if (files >= OWNER_FILES_MAX || bytes + file->st_size > OWNER_BYTES_MAX)
         return false;
+    if (!is_taken)
+        return true;
     row = json_pack("{s:I, s:I, s:I}", "since", (json_int_t)(same ? since : now),
                     "files", files + 1, "bytes", bytes + file->st_size);
     return json_object_set_new(collect->book->content, owner, row) == 0;
@@ -421,7 +425,7 @@ static void collect_one(struct collect *collect, const struct collect_entry *ent
         collect->busy += is_busy(collect, entry->name);
         return;
     }
-    if (!owner_allows(collect, &file)) {
+    if (!owner_allows(collect, &file, false)) {
         collect->over_cap++;
         return;
     }
@@ -441,8 +445,10 @@ static void collect_one(struct collect *collect, const struct collect_entry *ent
             state_file.st_uid == file.st_uid)
             taken.state_fd = state_fd;
     }
-    if (collect_file(collect, entry->name, &taken))
+    if (collect_file(collect, entry->name, &taken)) {
+        (void)owner_allows(collect, &file, true);
         collect_forget(collect, entry->name, state_name);
+    }
 }
 
 // collect_found lists what one pass handles, so that no user's files crowd out

@@ -458,14 +458,26 @@ static bool take_record(void *context, const char *name, int fd)
                : take_made_record(context, name, fd);
 }
 
+// is_of_our_spool returns true if the process had the same CRASHHOOK_SPOOL as this one,
+// or like it none.
+static bool is_of_our_spool(const struct record_file *record)
+{
+    const char *theirs = record_file_variable(record, "CRASHHOOK_SPOOL");
+    const char *ours = getenv("CRASHHOOK_SPOOL");
+    return theirs != NULL && ours != NULL ? strcmp(theirs, ours) == 0 : theirs == ours;
+}
+
 enum ch_status crash_record_make(const struct session *session, int fd, const char *id,
-                                 struct text *out)
+                                 bool ours_only, struct text *out)
 {
     struct record_capture record;
     enum ch_status status = record_capture_open(&record, fd, &session->settings);
     if (status != CH_OK)
         return status;
-    status = make_record_report(session, NULL, NULL, &record, id, out);
+    if (ours_only && !is_of_our_spool(&record.record))
+        status = CH_ERR_NOT_FOUND;
+    else
+        status = make_record_report(session, NULL, NULL, &record, id, out);
     record_capture_close(&record);
     return status;
 }

@@ -34,9 +34,11 @@ bool crash_records_take_words(const struct session *session, pid_t pid,
                               uint64_t start_ticks, const struct liveness *live);
 
 // crash_record_make makes the report with that id from the record in the file fd. It
-// fails as record_capture_open does.
+// fails as record_capture_open does. CH_ERR_NOT_FOUND: with ours_only, the process had
+// another CRASHHOOK_SPOOL than this one.
 CH_CHECKED enum ch_status crash_record_make(const struct session *session, int fd,
-                                            const char *id, struct text *out);
+                                            const char *id, bool ours_only,
+                                            struct text *out);
 
 // One report for each termination. A process that waits for a child may pass on how
 // that ended, by sending itself the signal that ended the child: timeout, unshare and

@@ -158,6 +158,19 @@ class GaveUpRoot(unittest.TestCase):
                 self.assertEqual(reports[0]["process"]["uid"], WORKER)
                 self.assertIn("serve_request", names_of(crashed_thread(reports[0])))
 
+    def test_run_leaves_the_records_of_programs_with_another_spool(self):
+        with Machine(package=False) as machine:
+            machine.preload = None
+            spool = os.path.join(machine.folder, "spool")
+            other = [program("gives_up_root_alone"), str(WORKER)]
+            script = 'CRASHHOOK_SPOOL=/nowhere CRASHHOOK_AGENT=/nonexistent "$@"; kill -SEGV $$'
+            ran = machine.command("run", "--spool", spool, "--", "sh", "-c", script, "sh", *other)
+            self.assertIn(ran.returncode, (139, -11))
+            left = entries(own_folder(WORKER))
+            self.assertEqual([n.endswith(".record") for n in left], [True])
+            self.assertEqual(len([n for n in entries(spool) if n.endswith(".json")
+                                  and len(n) == 41]), 1, entries(spool))
+
     def test_memcached_is_reported(self):
         for package in (True, False):
             with self.subTest(package=package), Machine(package) as machine:
