@@ -49,6 +49,8 @@ COLD void *calloc_due(size_t count, size_t size, const void *caller)
     void *block = NULL;
     if (!__builtin_mul_overflow(count, size, &all))
         block = sample_allocate(all, POOL_ALIGNMENT, HEAP_BY_MALLOC, caller);
+    if (block == NULL)
+        sample_countdown += next_calloc_counts_again;
     return block != NULL
                ? block
                : sample_keep(next.calloc(count, size), all, HEAP_BY_MALLOC, caller);
@@ -56,7 +58,10 @@ COLD void *calloc_due(size_t count, size_t size, const void *caller)
 
 EXPORT void *calloc(size_t nmemb, size_t size)
 {
-    return sample_is_due() ? calloc_due(nmemb, size, CALLER) : next.calloc(nmemb, size);
+    if (sample_is_due())
+        return calloc_due(nmemb, size, CALLER);
+    sample_countdown += next_calloc_counts_again;
+    return next.calloc(nmemb, size);
 }
 
 static bool is_power(size_t alignment)

@@ -22,6 +22,7 @@ NEXT_FREES(NEXT_FREE_FIRST_DECLARED)
 struct next next = { NEXT_FUNCTIONS(NEXT_FIRST) NEXT_FREES(NEXT_FIRST) };
 
 int32_t next_counts_again;
+int32_t next_calloc_counts_again;
 
 // other_posix_memalign, as the others of that name, is called for a function that is in
 // no library.
@@ -41,17 +42,6 @@ static void *other_memalign(size_t alignment, size_t size)
     if (error != 0)
         errno = error;
     return error == 0 ? block : NULL;
-}
-
-static void *other_calloc(size_t count, size_t size)
-{
-    size_t all;
-    void *block = NULL;
-    if (__builtin_mul_overflow(count, size, &all))
-        errno = ENOMEM;
-    else
-        block = next.malloc(all);
-    return block != NULL ? memset(block, 0, all) : NULL;
 }
 
 static void *other_page_allocation(size_t size)
@@ -154,9 +144,6 @@ static void *next_find_symbol(const char *symbol)
     if (symbol[0] == '_')
         return find_operator(symbol);
     void *found = dlsym(RTLD_NEXT, symbol);
-    // musl's calloc calls malloc, which is ours: one allocation would count twice.
-    if (found != NULL && !image_has_finder() && strcmp(symbol, "calloc") == 0)
-        return (void *)(uintptr_t)other_calloc;
     return found != NULL && belongs_to_malloc(symbol, found) ? found : NULL;
 }
 
@@ -174,6 +161,9 @@ static bool next_find(const char *symbol, void *to)
     is_busy = false;
     if (found != NULL)
         memcpy(to, &found, sizeof(found));
+    // musl's calloc calls malloc, which is ours.
+    if (found != NULL && strcmp(symbol, "calloc") == 0)
+        next_calloc_counts_again = !image_has_finder();
     if (found != NULL && strcmp(symbol, "_Znwm") == 0)
         next_counts_again =
             walk_image((uintptr_t)found) != walk_image((uintptr_t)next.malloc);

@@ -78,6 +78,9 @@ extern struct next next __attribute__((visibility("hidden")));
 // once, and is sampled as what the program called.
 extern int32_t next_counts_again __attribute__((visibility("hidden")));
 
+// The same of calloc, which calls malloc in musl.
+extern int32_t next_calloc_counts_again __attribute__((visibility("hidden")));
+
 // next_find_all finds all functions, so that later calls of dlsym, which would disturb
 // the program's dlerror, are rare.
 void next_find_all(void);

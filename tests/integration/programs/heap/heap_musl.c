@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,9 +47,22 @@ static void use_all_ways(size_t size)
     free_block(make_block());
 }
 
+// is_sparse returns true if large zeroed memory takes no pages before it is written to.
+static int is_sparse(void)
+{
+    const size_t large = (size_t)256 << 20;
+    struct rusage usage;
+    char *volatile memory = calloc(1, large);
+    getrusage(RUSAGE_SELF, &usage);
+    free(memory);
+    return memory != NULL && (size_t)usage.ru_maxrss < large / 4 / 1024;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
+    if (!is_sparse())
+        return 2;
     (void)argv;
     for (size_t i = 1; i < 500; i++)
         use_all_ways(i);
