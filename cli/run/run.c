@@ -246,13 +246,15 @@ static bool reports_kills(const struct session *session)
 }
 
 // append_heap adds the library that guards allocations. A sanitizer has an allocator of
-// its own, with checks of its own, and a static program loads no library.
+// its own, with checks of its own, and neither a static program nor one that gains
+// privileges loads the library.
 static void append_heap(const char *path, const struct settings *settings,
                         const struct program *program, struct text *value)
 {
     if (settings->heap == HEAP_NO)
         return;
-    if (program->runtime[0] == 0 && program->kind != PROGRAM_STATIC &&
+    if (program->runtime[0] == 0 && program->kind != PROGRAM_SANITIZED &&
+        program->kind != PROGRAM_PRIVILEGED && program->kind != PROGRAM_STATIC &&
         program->kind != PROGRAM_HAS_HANDLER && program->kind != PROGRAM_FOREIGN)
         append_library(path, CRASHHOOK_HEAP_SONAME, "CRASHHOOK_HEAP", value);
     else
