@@ -14,7 +14,7 @@
 // reached ends the pass (out_down); a file that it refuses does not.
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
+#include <ftw.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -575,12 +575,13 @@ static FILE *make_symbols_file(FILE *from, uint64_t *out_size, const char **out_
     return whole ? file : NULL;
 }
 
-// is_breakpad_file returns true if a file begins as Breakpad's symbols do.
+// is_breakpad_file returns true if a file begins as Breakpad's symbols for Linux do.
 static bool is_breakpad_file(FILE *file)
 {
-    char head[7];
+    static const char begin[] = "MODULE Linux ";
+    char head[sizeof(begin) - 1];
     return pread(fileno(file), head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-           memcmp(head, "MODULE ", sizeof(head)) == 0;
+           memcmp(head, begin, sizeof(head)) == 0;
 }
 
 // open_debug_file opens the file at path, which must be a regular file.
@@ -644,6 +645,8 @@ static int send_bundle(struct symbols_upload *upload, const char *build_id,
                                        .size = sources->size,
                                        .sources = true };
     symbol_sources_describe(sources, &about);
+    if (sources->taken == 0 && upload->in_folder)
+        return COMMAND_DONE;
     if (sources->taken == 0)
         return cannot_send(upload, what, about.bytes != NULL ? about.bytes : "none");
     enum symbols_outcome outcome =
@@ -670,6 +673,8 @@ static int send_sources(struct symbols_upload *upload, const struct symbols_file
         progress_announce(&upload->progress, "reading line tables");
     enum ch_status packed = symbol_sources_pack(upload->path, status.st_mtime,
                                                 tick_progress, upload, &sources);
+    if (packed == CH_ERR_NOT_FOUND && upload->in_folder) // a stripped program
+        return COMMAND_DONE;
     if (packed != CH_OK)
         return cannot_send(upload, "the sources of ", words_for(packed));
     return send_bundle(upload, file->build_id, &sources, out_down);
@@ -711,30 +716,48 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
                                         : COMMAND_DONE;
 }
 
+// walk is what nftw, which passes nothing on, sends files for; it is the thread's.
+static _Thread_local struct {
+    struct symbols_upload *upload;
+    int result;
+    bool is_down;
+} walk;
+
+static int send_entry(const char *path, const struct stat *status, int type,
+                      struct FTW *where)
+{
+    (void)where;
+    walk.upload->path = path;
+    if (type == FTW_F && S_ISREG(status->st_mode))
+        walk.result |= send_file(walk.upload, &walk.is_down);
+    else if (type == FTW_DNR || type == FTW_NS)
+        walk.result |= cannot_send(walk.upload, "", "it cannot be read");
+    return walk.is_down;
+}
+
 // send_path sends a file, or all files with a build ID below a folder. Links are not
-// followed: most lead to a file beside them.
+// followed but for path itself: most lead to a file beside them.
 static int send_path(struct symbols_upload *upload, const char *path, bool *out_down)
 {
+    enum { FOLDERS_OPEN = 16 };
     struct stat status;
-    char *const roots[] = { (char *)(uintptr_t)path, NULL };
     upload->path = path;
     upload->in_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
     if (!upload->in_folder)
         return send_file(upload, out_down);
-    FTS *walk = fts_open(roots, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (walk == NULL)
-        return cannot_send(upload, "", strerror(errno));
-    int result = COMMAND_DONE;
-    const FTSENT *entry;
-    while (!*out_down && (entry = fts_read(walk)) != NULL) {
-        upload->path = entry->fts_path;
-        if (entry->fts_info == FTS_F)
-            result |= send_file(upload, out_down);
-        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
-            result |= cannot_send(upload, "", strerror(entry->fts_errno));
+    char *root = realpath(path, NULL);
+    walk.upload = upload;
+    walk.result = COMMAND_DONE;
+    walk.is_down = false;
+    if (root == NULL || nftw(root, send_entry, FOLDERS_OPEN, FTW_PHYS) < 0) {
+        upload->path = path;
+        walk.result |= cannot_send(upload, "", strerror(errno));
     }
-    (void)fts_close(walk);
-    return result;
+    free(root);
+    if (walk.is_down)
+        (void)command_fail("left out the other files of '%s'", path);
+    *out_down = walk.is_down;
+    return walk.result;
 }
 
 // send_all sends every file to one collector; it stops if the collector is down.
