@@ -157,6 +157,9 @@ static void write_facets_form(struct text *out, const struct counts_request *cou
                SEARCH_SIZE, text_string(&terms));
     write_key_choice(out, "by", "Count by", "several keys", counts->by);
     write_key_choice(out, "then", "then by", "nothing", counts->then);
+    if (counts->filter.store.group != NULL)
+        html_write(out, "<input type=\"hidden\" name=\"group\" value=\"%.*s\">",
+                   PAGE_SHORT, counts->filter.store.group);
     html_write(out, "<button>Count</button></form>\n");
 }
 
@@ -239,9 +242,13 @@ void page_facets(struct http_request *request)
     filter_write_search(&counts.filter.search, SIZE_MAX, NULL, NULL, &query);
     html_write(out, "<a href=\"/api/v1/facets?form=csv&%.*s", 3 * SEARCH_SIZE,
                text_string(&query));
-    html_write(out, "&by=%s&then=%s\">As CSV</a></p>",
-               counts.by != NULL ? counts.by->name : "",
+    html_write(out, "&by=%s&then=%s", counts.by != NULL ? counts.by->name : "",
                counts.then != NULL ? counts.then->name : "");
+    if (counts.filter.store.group != NULL) {
+        html_write(out, "&group=");
+        filter_encode(out, counts.filter.store.group);
+    }
+    html_write(out, "\">As CSV</a></p>");
     write_facets_form(out, &counts);
     html_write(out, "<section class=\"card facets\">");
     html_write(out, counts.by == NULL ? "<div class=\"cards\">" : "<div>");
