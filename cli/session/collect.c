@@ -143,8 +143,8 @@ static enum ch_status read_record(const struct collect_file *file, struct text *
     struct report_error error;
     json_auto_t *report = NULL;
     struct text CH_CLEANUP(text_deinit) made = { 0 };
-    enum ch_status status = crash_record_make(file->session, file->fd, file->id,
-                                              file->ours_only, &made);
+    enum ch_status status =
+        crash_record_make(file->session, file->fd, file->id, file->ours_only, &made);
     if (status == CH_OK)
         status = report_parse(made.bytes, made.size, &report, &error);
     if (status != CH_OK)
