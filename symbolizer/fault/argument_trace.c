@@ -619,6 +619,12 @@ static bool trace_name_element(struct tracing *t, const struct argument_named *a
         table->types[type_strip(table, index->type)].kind != TYPE_INTEGER ||
         !trace_element_type(array, index->scale, &part.type) || link.offset < 0)
         return false;
+    bool known = array->has_value && trace_index_value(index, &number);
+    uint64_t size; // code that subtracts may address what is before the array
+    if (array->is_address && array->added != 0 &&
+        (!known || type_size(table, array->type, &size) != CH_OK ||
+         (uint64_t)number >= size / index->scale))
+        return false;
     t->count--;
     text_clear(&out->expression);
     text_appendf(&out->expression, "%s[%s]", array->expression.bytes,
@@ -631,15 +637,13 @@ static bool trace_name_element(struct tracing *t, const struct argument_named *a
     out->type = part.type;
     out->variable = false;
     out->scale = 1;
-    bool known = array->has_value && trace_index_value(index, &number);
     out->from = array->value + (uint64_t)number * index->scale + (uint64_t)link.offset;
     out->has_value = known && trace_read(t, out->from, link.bytes, &out->value);
     out->loaded = out->has_value;
     return trace_follow_all(t);
 }
 
-// trace_element names what was loaded from an address that is the sum of two registers:
-// the element of an array.
+// trace_element names the element of an array, loaded from a sum of two registers.
 static bool trace_element(struct tracing *t)
 {
     struct argument_named parts[2] = { 0 };
