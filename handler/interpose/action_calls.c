@@ -190,8 +190,7 @@ INTERPOSED int siginterrupt(int number, int interrupts)
     return actions_exchange(number, &action, NULL);
 }
 
-// raise_here is raise in a static program, which does not link libc's.
-static int raise_here(int number)
+__attribute__((noinline)) static int raise_checked(int number)
 {
     if (number != 0 && !is_signal(number))
         return -1;
@@ -200,6 +199,14 @@ static int raise_here(int number)
         return 0;
     errno = error;
     return -1;
+}
+
+// raise_here is raise in a static program, which does not link libc's. For abort it is
+// a jump: musl's has no unwind rules, and is found by what is next on the stack.
+static int raise_here(int number)
+{
+    return number == SIGABRT ? pthread_kill(pthread_self(), number)
+                             : raise_checked(number);
 }
 
 // before_raise reports what is to be reported before the call, and gives the function
@@ -213,15 +220,10 @@ static raise_fn *before_raise(int number)
     return next != NULL ? next : raise_here;
 }
 
-// raise_abort raises SIGABRT. Where the program has a handler of it, that is noted, and
-// forgotten where it has been blocked: it must not be remembered when libc's abort
-// comes.
+// raise_abort raises SIGABRT, and forgets that where it has been blocked: it must not
+// be remembered when libc's abort comes.
 __attribute__((noinline)) static int raise_abort(raise_fn *next)
 {
-    struct crash_action action;
-    crash_action_read(SIGABRT, &action);
-    if (action.handler == (uintptr_t)SIG_DFL || actions_are_shared())
-        return next(SIGABRT);
     __atomic_store_n(&crash_state.raises_abort,
                      machine_thread_word(crash_state.reads_thread_word),
                      __ATOMIC_RELAXED);
@@ -238,13 +240,15 @@ static bool is_libc_abort(const void *address)
     return (uintptr_t)address - (uintptr_t)abort < ABORT_BYTES;
 }
 
-// raise is not abort: the program continues where its handler returns. For all but
-// SIGABRT it ends in a jump to libc's, so that it is on no stack that is unwound.
+// raise is not abort: the program continues where its handler returns.
 INTERPOSED int raise(int number)
 {
+    struct crash_action action = { 0 };
     const void *caller = __builtin_return_address(0);
     raise_fn *next = before_raise(number);
-    if (number != SIGABRT || is_libc_abort(caller))
+    if (number == SIGABRT && !is_libc_abort(caller))
+        crash_action_read(SIGABRT, &action);
+    if (action.handler == (uintptr_t)SIG_DFL || actions_are_shared())
         return next(number);
     return raise_abort(next);
 }
