@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tarball is not packed with a library that is older than its newest source in Debian.
+# The tarball is not packed with a library that is older than its newest source in Debian, and is
+# signed where that is asked for.
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import harness  # noqa: E402
 from harness import SOURCE  # noqa: E402
 
 SCRIPT = os.path.join(SOURCE, "packaging", "static-libraries")
+TARBALL = os.path.join(SOURCE, "packaging", "build-tarball")
 SOURCES = """Package: zlib
 Binary: zlib1g
 Version: {version}
@@ -64,6 +67,52 @@ class StaticLibraries(unittest.TestCase):
     def test_a_library_without_a_source_is_refused(self):
         self.assertEqual(self.check("zlib 1:1.2.13-1+deb12u1\nmusl 1\n"),
                          (1, "musl: no source in Debian's index\n"))
+
+
+class Signature(unittest.TestCase):
+    def setUp(self):
+        if shutil.which("openssl") is None:
+            self.skipTest("openssl is not installed")
+        self.folder = tempfile.mkdtemp(prefix="crashhook-signed.")
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name in ("crashhook-1.tar.gz", "crashhook-1.spdx.json"):
+            with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
+                file.write(name)
+        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-out", "key"], check=True,
+                       cwd=self.folder, stderr=subprocess.DEVNULL)
+        subprocess.run(["openssl", "pkey", "-in", "key", "-pubout", "-out", "KEY.pub"], check=True,
+                       cwd=self.folder)
+
+    def sums(self, **variables):
+        return subprocess.run([TARBALL, "--sums", self.folder], check=False, cwd=self.folder,
+                              env={**os.environ, **variables}, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode
+
+    def test_the_words_of_the_page_check_sums_and_signature(self):
+        with open(os.path.join(SOURCE, "packaging", "tarball.md"), encoding="utf-8") as file:
+            text = file.read()
+        words = [re.search(r"sha256sum .*", text)[0], re.search(r"`(openssl dgst [^`]*)`", text)[1]]
+        self.assertEqual(self.sums(SIGN="key"), 0)
+
+        def check():
+            return [subprocess.run(line.split(), check=False, cwd=self.folder,
+                                   stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL).returncode for line in words]
+
+        self.assertEqual(check(), [0, 0])
+        for name in ("crashhook-1.tar.gz", "SHA256SUMS"):
+            with open(os.path.join(self.folder, name), "a", encoding="ascii") as file:
+                file.write("other\n")
+        self.assertEqual(check(), [1, 1])
+
+    def test_a_signature_of_other_sums_does_not_stay(self):
+        self.assertEqual(self.sums(SIGN="key"), 0)
+        self.assertEqual(self.sums(SIGN=""), 0)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "SHA256SUMS.sig")))
+
+    def test_a_key_that_cannot_be_read_is_refused_before_anything_is_made(self):
+        self.assertNotEqual(self.sums(SIGN="nowhere"), 0)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "SHA256SUMS")))
 
 
 if __name__ == "__main__":
