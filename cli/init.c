@@ -10,7 +10,8 @@
 #include "base/system/file.h"
 #include "cli/session/command.h"
 
-// A way is what to do where a file of that pattern is.
+// A way is what to do where a file of that pattern is. BINDINGS in a line stands for
+// the folder of the bindings.
 struct way {
     const char *pattern;
     const char *lines;
@@ -24,19 +25,22 @@ static const struct way ways[] = {
       "executable('PROGRAM', ..., dependencies: dependency('crashhook'))\n" },
     { "[Mm]akefile*", "CFLAGS += $(shell pkg-config --cflags crashhook)\n"
                       "LDLIBS += $(shell pkg-config --libs crashhook)\n" },
-    { "configure.ac", "PKG_CHECK_MODULES([CRASHHOOK], [crashhook])\n" },
+    { "configure.ac", "PKG_CHECK_MODULES([CRASHHOOK], [crashhook])\n"
+                      "PROGRAM_LDADD = $(CRASHHOOK_LIBS)  # in Makefile.am\n" },
     { "MODULE.bazel", "bazel_dep(name = \"crashhook\")\n"
                       "deps = [\"@crashhook//:crashhook\"],  # of the cc_binary\n" },
-    { "Cargo.toml", "cargo add --path /usr/share/crashhook/bindings/rust crashhook\n"
+    { "Cargo.toml", "cargo add --path BINDINGS/rust crashhook\n"
                     "crashhook::Options::new().release(env!(\"CARGO_PKG_VERSION\"))"
-                    ".install().ok();\n"
+                    ".install()\n"
+                    "    .unwrap_or_else(|why| eprintln!(\"no reports: {why}\"));\n"
                     "crashhook::report_fatal_panics();\n" },
-    { "go.mod", "go mod edit -replace "
-                "crashhook.invalid/crashhook=/usr/share/crashhook/bindings/go\n"
-                "err := crashhook.Install(crashhook.Options{Release: \"1.0\"})\n" },
-    { "package.json", "npm install /usr/share/crashhook/bindings/node\n"
+    { "go.mod", "import \"crashhook.invalid/crashhook\"\n"
+                "err := crashhook.Install(crashhook.Options{Release: \"1.0\"})\n"
+                "go mod edit -replace crashhook.invalid/crashhook=BINDINGS/go\n"
+                "go mod tidy\n" },
+    { "package.json", "npm install BINDINGS/node\n"
                       "require('crashhook').reportExceptions({ release: '1.0' });\n" },
-    { "pyproject.toml", "pip install /usr/share/crashhook/bindings/python\n"
+    { "pyproject.toml", "export PYTHONPATH=BINDINGS/python\n"
                         "import crashhook\n"
                         "crashhook.install(release=\"1.0\")\n"
                         "crashhook.report_exceptions()\n" },
@@ -51,10 +55,20 @@ static const struct way ways[] = {
 
 static void print_way(const char *file, const char *lines)
 {
+    static const char word[] = "BINDINGS";
+    char found[PATH_MAX];
+    const char *bindings =
+        installed_bindings(found) ? found : "/usr/share/crashhook/bindings";
     printf("%s:\n", file);
     for (size_t size; *lines != 0; lines += size + 1) {
         size = strcspn(lines, "\n");
-        printf("    %.*s\n", (int)size, lines);
+        const char *place = memmem(lines, size, word, strlen(word));
+        size_t before = place != NULL ? (size_t)(place - lines) : size;
+        printf("    %.*s", (int)before, lines);
+        if (place != NULL)
+            printf("%s%.*s", bindings, (int)(size - before - strlen(word)),
+                   place + strlen(word));
+        printf("\n");
     }
 }
 

@@ -422,3 +422,11 @@ bool installed_agent(char path[static PATH_MAX])
     static const char *const places[] = { "../libexec/crashhook/crashhook-agent" };
     return find_installed(places, sizeof(places) / sizeof(places[0]), path);
 }
+
+bool installed_bindings(char path[static PATH_MAX])
+{
+    // The second is that of a build tree.
+    static const char *const places[] = { "../share/crashhook/bindings",
+                                          "../../../bindings" };
+    return find_installed(places, sizeof(places) / sizeof(places[0]), path);
+}

@@ -229,3 +229,6 @@ bool installed_library(char path[static PATH_MAX]);
 
 // installed_agent writes the path of crashhook-agent; false: it is not there.
 bool installed_agent(char path[static PATH_MAX]);
+
+// installed_bindings writes the folder of the bindings; false: it is not there.
+bool installed_bindings(char path[static PATH_MAX]);

@@ -137,6 +137,30 @@ class FirstMinutes(unittest.TestCase):
         with Scene() as scene:
             adopter.check_report(self, scene, adopter.crash(self, scene, self.folder + "/program"))
 
+    def test_init_names_the_bindings_that_are_there(self):
+        lines = self.init(**{"Cargo.toml": "", "package.json": "", "pyproject.toml": ""})
+        folders = re.findall(r"/\S+/(?:rust|node|python)\b", lines)
+        self.assertEqual([os.path.basename(folder) for folder in folders], ["rust", "node", "python"])
+        for folder in folders:
+            self.assertTrue(os.path.isdir(folder), lines)
+
+    def test_the_lines_for_go_build_a_program_that_is_reported(self):
+        if shutil.which("go") is None or " " in BUILD:
+            self.skipTest("go is not installed, or cgo takes no path with a space")
+        lines = self.init(**{"go.mod": "module shop.invalid/shop\n\ngo 1.19\n"})
+        taken, call, *commands = [line[4:] for line in lines.splitlines() if line.startswith("    ")]
+        adopter.write(self.folder, "main.go", f"package main\n\n{taken}\n\nfunc priceOf(prices []int) "
+                      "int { return prices[9] }\n\nfunc main() {\n\t" + call +
+                      "\n\tif err == nil {\n\t\tprintln(priceOf(nil))\n\t}\n}\n")
+        for command in [*commands, "go build -o shop ."]:
+            adopter.run(self, *command.split(), folder=self.folder, variables={
+                **FOUND, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOCACHE": self.folder + "/cache"})
+        with Scene() as scene:
+            scene.preload = None
+            ended = scene.run([self.folder + "/shop"])
+            self.assertEqual(ended.signal, signal.SIGABRT, ended.stderr)
+            self.assertIn("main.priceOf", scene.command("show").stdout)
+
     def test_the_first_lines_for_python_group_exceptions_by_type_and_function(self):
         with open(os.path.join(SOURCE, "bindings", "python", "README.md"), encoding="utf-8") as file:
             lines = re.search(r"((?:    .*\n)+)", file.read())[1]
