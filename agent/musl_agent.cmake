@@ -24,11 +24,13 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
         -fno-tree-loop-distribute-patterns)
 endif()
 target_link_libraries(crashhook-agent PRIVATE ch_agent_musl)
-# What these archives, made with glibc's headers, ask of libc musl has, too.
-foreach(name deflate zstd)
-    find_library(CRASHHOOK_${name}_ARCHIVE lib${name}.a REQUIRED)
-    target_link_libraries(crashhook-agent PRIVATE ${CRASHHOOK_${name}_ARCHIVE})
-endforeach()
+if(NOT CRASHHOOK_ONLY_HANDLER)
+    # What these archives, made with glibc's headers, ask of libc musl has, too.
+    foreach(name deflate zstd)
+        find_library(CRASHHOOK_${name}_ARCHIVE lib${name}.a REQUIRED)
+        target_link_libraries(crashhook-agent PRIVATE ${CRASHHOOK_${name}_ARCHIVE})
+    endforeach()
+endif()
 if(CRASHHOOK_WITH_LIBUNWIND)
     # A file of the program itself, which is linked before any archive is searched.
     target_sources(crashhook-agent PRIVATE musl/musl_crc64.c)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers of system calls that the headers of Debian 11 (glibc 2.31, Linux 5.10) do not
-// name. They are the same on x86-64 and AArch64. A kernel without the call refuses it.
+// Numbers of system calls that the headers of Debian 11 (glibc 2.31, musl 1.2.2, Linux
+// 5.10) do not name. They are the same on x86-64 and AArch64. A kernel without the call refuses it.
 // A build of libraries and agent includes this file before each source.
 #pragma once
 #include <sys/syscall.h>
@@ -11,6 +11,9 @@
 #endif
 #if !defined(FUTEX_LOCK_PI2)
 #define FUTEX_LOCK_PI2 13 // linux/futex.h has it from 5.14 on
+#endif
+#if !defined(SEEK_DATA)
+#define SEEK_DATA 3 // musl's unistd.h
 #endif
 #if !defined(SYS_openat2)
 #define SYS_openat2 437

@@ -117,6 +117,8 @@ class Embedding(unittest.TestCase):
     def test_a_strict_project_builds_installs_and_is_reported_by_what_it_installed(self):
         said = self.configure(f"add_subdirectory({SOURCE} crashhook)")
         self.assertNotIn("Warning", said)
+        with open(os.path.join(self.build, "CMakeCache.txt"), encoding="utf-8") as file:
+            self.assertNotIn("_ARCHIVE:FILEPATH", file.read(), "the agent needs libc alone")
         self.make()
         self.crash_and_check((self.build, "shop"), (self.build, "shop-shared"))
         self.check_text(self.check_installed())
