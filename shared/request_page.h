@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #define REQUEST_MAGIC UINT64_C(0x6b6f6f6868736172) // "rashhook"
-enum { REQUEST_VERSION = 15 };
+enum { REQUEST_VERSION = 16 };
 
 // REQUEST_STALL_MS: an agent that waits this long for one page of the process's memory
 // is killed, and the next one is asked to read with care: it leaves out pages that a
@@ -115,6 +115,7 @@ struct request_page {
     uint64_t alternate_stack; // 0: the handler runs on the thread's own stack
     uint64_t alternate_stack_bytes;
     uint64_t thread_pointer; // the crashed thread's; 0: not known
+    uint64_t gs_base;        // x86-64; 0: not set
     uint64_t shadow_stack;   // pointer of the handler's; 0: none, or not known
     struct runtime_places places;
     uint64_t context_page; // address of struct context_page; 0: none

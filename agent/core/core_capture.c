@@ -259,6 +259,7 @@ static enum ch_status list_core_threads(struct core_capture *all)
                                            .vectors = from->vectors,
                                            .call = from->call,
                                            .thread_pointer = from->thread_pointer,
+                                           .gs_base = from->gs_base,
                                            .shadow_stack = from->shadow_stack };
         copy_registers(from, &thread->registers);
     }
@@ -330,6 +331,7 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         .tid = (pid_t)thread->tid,
         .flags = thread->flags,
         .thread_pointer = thread->thread_pointer,
+        .gs_base = thread->gs_base,
         .shadow_stack = thread->shadow_stack,
         .vectors_of = thread->vectors,
         .signal_only = !core->has_signal,

@@ -86,6 +86,7 @@ struct target_crash {
     struct runtime_places places;
     uint64_t get_globals;    // __cxa_get_globals; 0: not known
     uint64_t thread_pointer; // the thread's; 0: not known
+    uint64_t gs_base;        // x86-64; 0: not set
     uint64_t shadow_stack;   // pointer of the thread's; 0: none, or not known
     bool has_memory_tag;     // AArch64: that of the memory at a tag fault
     uint8_t memory_tag;

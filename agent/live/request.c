@@ -64,32 +64,15 @@ static enum ch_status receive_message(int channel, struct request_message *out)
 // (REQUEST_REGISTERS in request_page.h) to DWARF's.
 static void read_page_registers(const uint64_t *from, struct target_crash *out)
 {
-    enum {
-        R8,
-        R9,
-        R10,
-        R11,
-        R12,
-        R13,
-        R14,
-        R15,
-        RDI,
-        RSI,
-        RBP,
-        RBX,
-        RDX,
-        RAX,
-        RCX,
-        RSP
-    };
-    enum { RIP = 16, EFLAGS = 17, ERROR = 19, TRAP = 20 };
-    static const uint8_t by_number[] = { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8,
-                                         R9,  R10, R11, R12, R13, R14, R15, RIP };
+    static const uint8_t by_number[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI,
+                                         REG_RDI, REG_RBP, REG_RSP, REG_R8,  REG_R9,
+                                         REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
+                                         REG_R15, REG_RIP };
     for (size_t i = 0; i < sizeof(by_number); i++)
         out->registers.value[i] = from[by_number[i]];
-    out->flags = from[EFLAGS];
-    out->fault_error = from[ERROR];
-    out->fault_trap = from[TRAP];
+    out->flags = from[REG_EFL];
+    out->fault_error = from[REG_ERR];
+    out->fault_trap = from[REG_TRAPNO];
 }
 
 #elif defined(__aarch64__)
@@ -113,6 +96,7 @@ void request_crash(const struct request_page *page, pid_t tid, struct target_cra
         .places = page->places,
         .context_page = page->context_page,
         .thread_pointer = page->thread_pointer,
+        .gs_base = page->gs_base,
         .shadow_stack = page->live != 0 ? 0 : page->shadow_stack,
         .handlers = 1,
         .has_memory_tag = page->live == 0 && page->memory_tag >= 0,

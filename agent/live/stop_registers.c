@@ -151,6 +151,7 @@ bool stop_registers_read(struct stopped_thread *thread)
                                      r.r14, r.r15, r.rip } };
     thread->flags = r.eflags;
     thread->thread_pointer = r.fs_base;
+    thread->gs_base = r.gs_base;
     read_shadow_stack(thread, REGSET_X86_SHSTK, 1);
     note_thread_call(thread, (int64_t)r.orig_rax, (int64_t)r.rax);
     return true;

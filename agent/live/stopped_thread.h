@@ -40,6 +40,7 @@ struct stopped_thread {
     uint64_t call_result; // that call's result register
     struct call_before before;
     uint64_t thread_pointer; // 0: not known
+    uint64_t gs_base;        // x86-64; 0: not set, or not known
     uint64_t shadow_stack;   // its pointer; 0: it has none, or it is not known
     bool narrow;             // a 32-bit program's: see raw_threads.c
     const uint8_t *vectors;  // a core's: HELD_VECTORS_BYTES; NULL: not read yet

@@ -559,7 +559,7 @@ const char *raw_register_name(const struct capture *capture, size_t number)
 
 static void write_raw_registers(struct json_writer *w, const struct capture *capture,
                                 const struct unwind_registers *registers,
-                                uint64_t flags)
+                                uint64_t flags, uint64_t fs_base, uint64_t gs_base)
 {
     const struct unwind_arch *arch = capture->arch;
     bool is_amd64 = arch->id == UNWIND_ARCH_AMD64;
@@ -574,6 +574,14 @@ static void write_raw_registers(struct json_writer *w, const struct capture *cap
     }
     json_write_key(w, is_amd64 ? "eflags" : "pstate");
     json_write_hex(w, flags);
+    if (is_amd64 && fs_base != 0) {
+        json_write_key(w, "fs_base");
+        json_write_hex(w, fs_base);
+    }
+    if (is_amd64 && gs_base != 0) {
+        json_write_key(w, "gs_base");
+        json_write_hex(w, gs_base);
+    }
     json_write_end(w, '}');
 }
 
@@ -661,7 +669,8 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
     raw_languages_begin(&t->languages, pointer);
     if (readable) {
         write_raw_registers(w, t->capture, registers,
-                            crashed ? crash->flags : thread->flags);
+                            crashed ? crash->flags : thread->flags, pointer,
+                            crashed ? crash->gs_base : thread->gs_base);
         find_shadow_stack(t, thread, crashed ? crash : NULL);
         end = unwind_thread(t, registers, pointer);
         write_difference(w, &t->shadow.difference);

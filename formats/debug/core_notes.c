@@ -27,7 +27,8 @@ enum {
 };
 
 // The kernel's order of x86-64 registers (struct user_regs_struct).
-enum { X86_REGISTERS = 27, X86_EFLAGS = 18, X86_SYSTEM_CALL = 15, X86_FS = 21 };
+enum { X86_REGISTERS = 27, X86_EFLAGS = 18, X86_SYSTEM_CALL = 15 };
+enum { X86_FS = 21, X86_GS = 22 };
 static const uint8_t x86_place[] = {
     // rax rdx rcx rbx rsi rdi rbp rsp
     10, 12, 11, 5, 13, 14, 4, 19,
@@ -47,6 +48,7 @@ static void read_x86_registers(struct cursor *c, struct core_thread *out)
         out->registers[i] = words[x86_place[i]];
     out->flags = words[X86_EFLAGS];
     out->thread_pointer = words[X86_FS];
+    out->gs_base = words[X86_GS];
     out->call = (int64_t)words[X86_SYSTEM_CALL];
     out->state = (int64_t)words[X86_SYSTEM_CALL] >= 0 ? 'S' : 'R';
 }

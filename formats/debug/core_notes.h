@@ -41,6 +41,7 @@ struct core_thread {
     uint64_t registers[CORE_REGISTERS];
     uint64_t flags;          // eflags, pstate
     uint64_t thread_pointer; // the base of fs; of a later note; 0: not known
+    uint64_t gs_base;        // x86-64; 0: not set, or not known
     const uint8_t *vectors;  // CORE_VECTORS_BYTES of a later note; NULL: none
     uint64_t shadow_stack;   // its pointer, of a later note; 0: none
     int64_t call; // x86-64: the system call it is in; negative: none, or not known

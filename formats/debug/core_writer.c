@@ -52,9 +52,10 @@ void core_put_thread(struct text *notes, uint16_t machine,
         PACK(&status, "8", registers[arm ? i : amd64[i]]);
     if (arm)
         PACK(&status, "8", thread->flags);
-    else // zeros: the base of gs, and the other selectors
-        PACK(&status, "8888888z", (uint64_t)thread->call, registers[RIP], USER_CS,
-             thread->flags, registers[RSP], USER_SS, thread->thread_pointer, 5 * 8);
+    else // zeros: the other selectors
+        PACK(&status, "88888888z", (uint64_t)thread->call, registers[RIP], USER_CS,
+             thread->flags, registers[RSP], USER_SS, thread->thread_pointer,
+             thread->gs_base, 4 * 8);
     PACK(&status, "8", 0); // no floating-point registers follow
     put_text_note(notes, NT_PRSTATUS, &status);
 }

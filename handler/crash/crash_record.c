@@ -57,6 +57,7 @@ void crash_record(int signal, const siginfo_t *info, void *context, bool dies)
     page->alternate_stack = used ? (uintptr_t)alternate.ss_sp : 0;
     page->alternate_stack_bytes = used ? alternate.ss_size : 0;
     page->thread_pointer = machine_thread_pointer();
+    page->gs_base = machine_gs_base();
     page->shadow_stack = machine_shadow_pointer();
     page->memory_tag = machine_memory_tag(signal, info);
     page->crashed_tid = sys_gettid();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What only the crashed thread can read of its processor: where its shadow stack is,
-// and the tag of memory.
+// the base of gs, and the tag of memory.
 #pragma once
 #include <signal.h>
 #include <stdint.h>
@@ -29,6 +29,16 @@ static inline uint64_t machine_shadow_pointer(void)
         __asm__ volatile("mrs %0, s3_3_c2_c5_1" : "=r"(pointer)); // GCSPR_EL0
 #endif
     return pointer;
+}
+
+// machine_gs_base is the base of gs on x86-64; 0: it is not set, as in most programs.
+static inline uint64_t machine_gs_base(void)
+{
+    uint64_t base = 0;
+#if defined(__x86_64__)
+    machine_call2(SYS_arch_prctl, ARCH_GET_GS, (long)&base);
+#endif
+    return base;
 }
 
 // machine_memory_tag gives the tag of the memory that a pointer with another tag led to

@@ -62,12 +62,14 @@ static void core_notes_put_x86_registers_in_the_order_of_dwarf(void **state)
     assert_int_equal(note.thread.tid, 4242);
     assert_int_equal(note.thread.signal, 11);
     assert_int_equal(note.thread.state, 'R');
-    assert_int_equal(note.thread.registers[0], 110);  // rax
-    assert_int_equal(note.thread.registers[6], 104);  // rbp
-    assert_int_equal(note.thread.registers[7], 119);  // rsp
-    assert_int_equal(note.thread.registers[8], 109);  // r8
-    assert_int_equal(note.thread.registers[15], 100); // r15
-    assert_int_equal(note.thread.registers[16], 116); // rip
+    assert_int_equal(note.thread.registers[0], 110);   // rax
+    assert_int_equal(note.thread.registers[6], 104);   // rbp
+    assert_int_equal(note.thread.registers[7], 119);   // rsp
+    assert_int_equal(note.thread.registers[8], 109);   // r8
+    assert_int_equal(note.thread.registers[15], 100);  // r15
+    assert_int_equal(note.thread.registers[16], 116);  // rip
+    assert_int_equal(note.thread.thread_pointer, 121); // fs_base
+    assert_int_equal(note.thread.gs_base, 122);
     assert_int_equal(note.thread.flags, 118);
 }
 

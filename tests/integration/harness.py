@@ -300,6 +300,12 @@ def crashed_thread(report):
     return crashed[0]
 
 
+def dumped_registers_of(thread):
+    """A thread's registers without the bases of fs and gs, for which minidumps have no place."""
+    return {name: value for name, value in thread["registers"].items()
+            if name not in ("fs_base", "gs_base")}
+
+
 def frames_of(thread):
     """A thread's frames, those of inlined calls among them."""
     return [f for f in thread["backtrace"].get("frames", []) if "address" in f]

@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "collector"))
 import running  # noqa: E402
 
 SOURCE = """#include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 struct basket { int count; struct basket *next; };
 static int started[2];
@@ -45,6 +46,9 @@ int main(void)
     pthread_t thread;
     char byte;
     struct basket *volatile none = 0;
+#ifdef __x86_64__
+    syscall(SYS_arch_prctl, 0x1001 /* ARCH_SET_GS */, 0x5000);
+#endif
     if (pipe(started) != 0 || pthread_create(&thread, 0, idle, 0) != 0 ||
         read(started[0], &byte, 1) != 1)
         return 1;
@@ -127,7 +131,8 @@ class Debug(unittest.TestCase):
     def test_a_core_opens_in_gdb_with_stacks_registers_libraries_and_the_report(self):
         report, core = self.lasting()
         said = self.spoken("gdb", "-q", "-nx", "-batch", "-x", core + ".gdb", "-ex",
-                           "thread apply all bt", "-ex", "info registers rip rsp", "-ex",
+                           "thread apply all bt", "-ex",
+                           "info registers rip rsp fs_base gs_base", "-ex",
                            "info sharedlibrary", "-ex", "p $_siginfo.si_signo",
                            self.program, core)
         thread = harness.crashed_thread(report)
@@ -138,7 +143,8 @@ class Debug(unittest.TestCase):
         self.assertEqual(names, told[:len(names)])
         self.assertEqual(names[-1], "main")
         self.assertIn("idle (", other)
-        for name in ("rip", "rsp"):
+        self.assertEqual(thread["registers"]["gs_base"], "0x5000")
+        for name in ("rip", "rsp", "fs_base", "gs_base"):
             self.assertRegex(said, rf"(?m)^{name} +{thread['registers'][name]} ")
         libraries = [image["path"] for image in report["images"]
                      if "/libc.so" in image["path"] or "/ld-" in image["path"]]

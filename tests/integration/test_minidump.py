@@ -17,7 +17,8 @@ import uuid
 import breakpad_symbols
 import harness
 from core_surgery import Core
-from harness import addresses_of, crashed_thread, example, names_of, program
+from harness import (addresses_of, crashed_thread, dumped_registers_of, example, names_of,
+                     program)
 from minidump_writer import Writer
 from test_core import CoreScene, by_tid
 
@@ -55,7 +56,7 @@ class Minidump(Case):
                 self.assertEqual(by_tid(found), by_tid(wanted))
                 self.assertEqual(names_of(crashed_thread(found)), names_of(crashed_thread(wanted)))
                 self.assertEqual(crashed_thread(found)["registers"],
-                                 crashed_thread(wanted)["registers"])
+                                 dumped_registers_of(crashed_thread(wanted)))
                 for key in ("signal", "code", "thread"):
                     self.assertEqual(found["crash"].get(key), wanted["crash"].get(key), key)
                 images = {image["path"]: (image["base"], image.get("build_id"))
@@ -156,7 +157,8 @@ class Written(unittest.TestCase):
                 wanted = {thread["tid"]: thread for thread in report["threads"]}
                 self.assertEqual({thread["tid"] for thread in found["threads"]}, set(wanted))
                 for thread in found["threads"]:
-                    self.assertEqual(thread["registers"], wanted[thread["tid"]]["registers"])
+                    self.assertEqual(thread["registers"],
+                                     dumped_registers_of(wanted[thread["tid"]]))
                     self.assertEqual(addresses_of(thread), addresses_of(wanted[thread["tid"]]))
                 images = {(image["base"], image.get("build_id")) for image in report["images"]}
                 for image in found["images"]:

@@ -109,6 +109,7 @@ uint16_t minidump_read_thread(const json_t *thread, struct core_thread *out)
     (void)report_address(registers, machine == ELF_X86_64 ? "eflags" : "pstate",
                          &out->flags);
     (void)report_address(registers, "fs_base", &out->thread_pointer);
+    (void)report_address(registers, "gs_base", &out->gs_base);
     return machine;
 }
 
