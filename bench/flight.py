@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# flight BUILD: what the flight recorder costs (docs/flight.md), beside XRay's own
+# flight BUILD: what the flight recorder costs (docs/costs.md), beside XRay's own
 # recorder of every clang that is installed.
 
 import os

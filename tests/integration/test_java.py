@@ -5,7 +5,7 @@
 # thread that crashed in C and of one that waits; and from a core. The native frames around
 # them are there as well, also where the virtual machine is of a version that is not known.
 #
-# With CRASHHOOK_LANGUAGES=docs/languages.md it writes the table of that page.
+# With CRASHHOOK_LANGUAGES=docs/reference/languages.md it writes the table of that page.
 
 import glob
 import itertools

@@ -5,7 +5,7 @@
 # it, and functions that are built in; without that node was told to write anything for
 # profilers, and from a core.
 #
-# With CRASHHOOK_LANGUAGES=docs/languages.md it writes the table of that page. With
+# With CRASHHOOK_LANGUAGES=docs/reference/languages.md it writes the table of that page. With
 # CRASHHOOK_NODE it is about another node than the one of PATH.
 
 import json

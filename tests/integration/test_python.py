@@ -5,7 +5,7 @@
 # generators, coroutines, threads and deep recursion; in a crash inside of C and at random
 # moments; and from cores.
 #
-# With CRASHHOOK_LANGUAGES=docs/languages.md it writes the table of that page.
+# With CRASHHOOK_LANGUAGES=docs/reference/languages.md it writes the table of that page.
 
 import json
 import os

@@ -78,7 +78,7 @@ EDITS = {
              r"      112,\n"
              r"      120 },\n")],
         "languages/python.h": [(r"3\.8 to 3\.14", "3.8 to 3.15")],
-        "docs/languages.md": [(r"\Z", "\nPython 3.15 is read, too.\n")],
+        "docs/reference/languages.md": [(r"\Z", "\nPython 3.15 is read, too.\n")],
     },
 }
 
