@@ -61,7 +61,7 @@ static const char *take_option(struct options *options, char ***argv)
     if (row->value != NULL && value == NULL) {
         value = *++*argv;
         if (value == NULL)
-            return "this option needs a value";
+            return "this option needs a value: see --help";
     }
     options->uses[options->use_count++] = (struct option_use){ row, value };
     return NULL;

@@ -156,7 +156,9 @@ static enum ch_status open_report(struct session *session, const char *argument,
         *out_fd = fd;
         if (fd < 0)
             (void)command_fail("cannot read report '%s': %s", argument,
-                               strerror(errno));
+                               errno == ENOENT ? "it is neither a file nor an ID: see "
+                                                 "crashhook list"
+                                               : strerror(errno));
         return fd >= 0 ? CH_OK : CH_ERR_IO;
     }
     enum ch_status status = prepare_spool(session);
