@@ -70,10 +70,12 @@ class Unharmed(unittest.TestCase):
 class Signals(unittest.TestCase):
     """What a program does with the signals that we handle, too."""
 
-    CASES = ("sends", "clears", "vforks", "directly", "spawns", "disarms", "keys")
+    CASES = ("sends", "clears", "vforks", "directly", "spawns", "disarms", "keys",
+             "joins")
 
     def test_a_program_sees_its_signals_as_it_does_alone(self):
         run = [harness.CRASHHOOK, "run", "--via", "preload", "--"]
+        trace = [harness.CRASHHOOK, "run", "--via", "trace", "--"]
         for case in self.CASES:
             with Scene() as scene:
                 alone = scene.run([program("unnoticed_alone"), case], LD_PRELOAD="")
@@ -83,6 +85,8 @@ class Signals(unittest.TestCase):
                         ("preloaded", [program("unnoticed_alone"), case], {}),
                         ("linked", [program("unnoticed_shared"), case], {"LD_PRELOAD": ""}),
                         ("run", [*run, program("unnoticed_alone"), case], {"LD_PRELOAD": ""}),
+                        ("trace", [*trace, program("unnoticed_alone"), case],
+                         {"LD_PRELOAD": ""}),
                         ("daemon", [program("unnoticed_alone"), case],
                          {"CRASHHOOK_MODE": "daemon"})):
                     with self.subTest(case=case, way=way):

@@ -189,12 +189,38 @@ static void takes_keys(void)
     printf("%d\n", made);
 }
 
+static int count_threads(void)
+{
+    char line[256];
+    int count = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status != NULL && count == 0 && fgets(line, sizeof(line), status) != NULL)
+        (void)sscanf(line, "Threads: %d", &count);
+    if (status != NULL)
+        fclose(status);
+    return count;
+}
+
+// A thread that was joined is no longer there, but for the moment that the kernel takes.
+static void joins(void)
+{
+    enum { TIMES = 100 };
+    pthread_t thread;
+    int there = 0;
+    for (int i = 0; i < TIMES; i++) {
+        pthread_create(&thread, NULL, give_back, NULL);
+        pthread_join(thread, NULL);
+        there += count_threads() > 1;
+    }
+    printf("%s\n", there < TIMES / 2 ? "gone" : "there");
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = { { "sends", sends },       { "clears", clears }, { "vforks", vforks },
               { "directly", directly }, { "spawns", spawns }, { "disarms", disarms },
-              { "keys", takes_keys } };
+              { "keys", takes_keys },   { "joins", joins } };
 
 int main(int count, char **words)
 {
