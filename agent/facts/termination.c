@@ -319,7 +319,8 @@ static uint64_t stuck_ms(const struct termination *termination)
     uint64_t since = termination->liveness.stuck_since_ns;
     uint64_t seen = termination->liveness.stuck_seen_ns;
     bool late = seen + STUCK_REACH_MS * UINT64_C(1000000) >= termination->realtime_ns;
-    uint64_t ms = late && since < seen ? (seen - since) / 1000000 : 0;
+    // since is 0 once it was seen awake.
+    uint64_t ms = late && since != 0 && since < seen ? (seen - since) / 1000000 : 0;
     return ms >= STUCK_LEAST_MS ? ms : 0;
 }
 

@@ -162,6 +162,10 @@ static void termination_of_a_stuck_process_says_where_it_was(void **state)
     assert_judged(&termination, "killed", "signal",
                   "Killed by SIGKILL, which a process sent; its first thread had been "
                   "stuck in the kernel for 3.0 s, in request_wait_answer");
+    termination = killed_termination();
+    termination.liveness.stuck_seen_ns = termination.realtime_ns - SECOND;
+    assert_judged(&termination, "killed", "signal",
+                  "Killed by SIGKILL, which a process sent"); // it has gone on since
 }
 
 int main(void)
