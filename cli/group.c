@@ -10,7 +10,6 @@
 #include "cli/session/command.h"
 #include "report/grouping/group_key.h"
 #include "report/grouping/report_in_app.h"
-#include "report/grouping/similar.h"
 #include "report/grouping/title.h"
 #include "report/value/report.h"
 

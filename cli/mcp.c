@@ -20,7 +20,6 @@
 #include "cli/session/session_spool.h"
 #include "report/grouping/group_key.h"
 #include "report/grouping/report_in_app.h"
-#include "report/grouping/similar.h"
 #include "report/value/frame_source.h"
 #include "report/value/report.h"
 #include "symbolizer/search/guarded_child.h"

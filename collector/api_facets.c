@@ -4,7 +4,6 @@
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 #include "collector/requests/counts.h"
-#include "collector/requests/csv.h"
 
 enum { VALUES_OF_EACH = 10 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/system/program_start.h"
+#include "base/text.h"
 #include "collector/database/sql.h"
 #include "collector/database/timestamp.h"
 #include "collector/jobs/alerts.h"
@@ -32,14 +34,12 @@
 #include "collector/requests/collector.h"
 #include "collector/requests/made_tokens.h"
 #include "collector/requests/search.h"
-#include "collector/requests/sessions.h"
 #include "collector/routes.h"
 #include "collector/server/access.h"
+#include "collector/server/http.h"
 #include "collector/server/listener.h"
-#include "collector/server/request_log.h"
-#include "collector/server/size.h"
+#include "collector/server/setting_line.h"
 #include "collector/server/time_zone.h"
-#include "collector/state_folder.h"
 #include "collector/store/store_backup.h"
 #include "collector/store/store_outage.h"
 #include "report/grouping/in_app.h"
@@ -79,13 +79,51 @@ static void complain_of_option(const char *error)
     say_collector_line(0, error);
 }
 
+// printable is a string from outside, or a placeholder where it is not UTF-8.
+static json_t *printable(const char *value)
+{
+    json_t *string = json_string(value);
+    return string != NULL ? string : json_string("(no UTF-8)");
+}
+
+// log_request writes a line of JSON on stderr for a request that was answered. The line
+// names the token by its index in the token file, never the token itself, and never
+// contains search parameters. One write has all of it, so that lines do not mix.
+static void log_request(const struct http_seen *seen)
+{
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(timestamp_now(), time);
+    json_t *line =
+        json_pack("{s:s, s:o, s:o, s:i, s:I, s:I, s:I, s:s}", "time", time, "method",
+                  printable(seen->method), "path", printable(seen->path), "status",
+                  (int)seen->status, "received", (json_int_t)seen->received, "sent",
+                  (json_int_t)seen->sent, "duration_ms", (json_int_t)seen->duration_ms,
+                  "from", seen->from);
+    if (seen->forwarded != NULL)
+        json_object_set_new(line, "forwarded_for", printable(seen->forwarded));
+    if (seen->who->index < ACCESS_TOKENS)
+        json_object_set_new(line, "token",
+                            json_integer((json_int_t)seen->who->index + 1));
+    if (seen->who->named)
+        json_object_set_new(line, "user", json_string(seen->who->name));
+    char *dumped = json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII);
+    json_decref(line);
+    struct text whole = { 0 };
+    text_appendf(&whole, "%s\n", dumped != NULL ? dumped : "{}");
+    // A log that cannot be written must not stop requests.
+    ssize_t written = write(STDERR_FILENO, whole.bytes, whole.size);
+    (void)written;
+    text_deinit(&whole);
+    free(dumped);
+}
+
 static void observe_request(void *context, const struct http_seen *seen)
 {
     struct collector *collector = context;
     metrics_count_answer(&collector->metrics, seen->status);
     metrics_observe(&collector->metrics, seen->pool, seen->duration_ms);
     if (collector->log_requests)
-        request_log_write(seen);
+        log_request(seen);
 }
 
 // read_retention parses --keep, --keep-per-group and --keep-size.

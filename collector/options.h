@@ -46,3 +46,16 @@ enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
 // options_parse fills out from argv; it prints the text of --help and --version
 // (OPTIONS_DONE), or one line about a usage error (OPTIONS_WRONG).
 enum options_result options_parse(int argc, char **argv, struct options *out);
+
+// Where a collector keeps what no option names a place for: in /var/lib for root,
+// otherwise in the user's folder for lasting state (XDG Base Directory Specification).
+
+enum { STATE_PATH_SIZE = 4096 };
+
+// state_default_store writes the name of a SQLite store in the folder for lasting
+// state, and makes missing folders. False, here and below: there is no such folder.
+bool state_default_store(char out[STATE_PATH_SIZE]);
+
+// state_default_symbols writes the path of a folder beside the store's file, or, where
+// the store is not a file, in the folder for lasting state.
+bool state_default_symbols(const char *store, char out[STATE_PATH_SIZE]);

@@ -7,7 +7,7 @@
 
 #include "collector/database/timestamp.h"
 #include "collector/server/background.h"
-#include "collector/server/size.h"
+#include "collector/server/setting_line.h"
 #include "collector/store/store_outage.h"
 #include "collector/store/store_rest.h"
 #include "collector/store/store_segments.h"

@@ -10,7 +10,7 @@
 #include "collector/query/store_people.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
-#include "collector/requests/sessions.h"
+#include "collector/requests/made_tokens.h"
 #include "collector/server/access.h"
 #include "collector/server/form.h"
 

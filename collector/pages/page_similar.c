@@ -4,7 +4,7 @@
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
-#include "collector/requests/similar_groups.h"
+#include "collector/requests/group_facts.h"
 
 static void write_similar(struct text *out, const struct store_group *group,
                           const char *newest, const struct similar_group *near)

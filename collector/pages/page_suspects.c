@@ -10,7 +10,6 @@
 #include "collector/pages/page.h"
 #include "collector/pages/page_sections.h"
 #include "collector/query/commits.h"
-#include "collector/requests/code_owners.h"
 #include "report/grouping/report_in_app.h"
 #include "report/value/report.h"
 

@@ -11,7 +11,6 @@
 #include "base/hex.h"
 #include "collector/database/timestamp.h"
 #include "collector/server/setting_line.h"
-#include "collector/server/size.h"
 
 enum { TOKEN_FILE_BYTES = 4 << 20 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collector/entry/decode.h"
 #include "collector/server/http.h"
 
 #include <jansson.h>
@@ -14,7 +15,6 @@
 #include <time.h>
 
 #include "collector/database/timestamp.h"
-#include "collector/server/compress.h"
 #include "collector/server/connections.h"
 #include "collector/server/http_call.h"
 #include "collector/server/http_head.h"

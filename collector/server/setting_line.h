@@ -5,6 +5,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "base/text.h"
@@ -38,3 +39,10 @@ struct setting_flag {
 // setting_flags_read reads a list of at least one of the count words of a table.
 bool setting_flags_read(const char *text, const struct setting_flag *table,
                         size_t count, unsigned *out);
+
+// Sizes as people write them: 64K, 8M, 10G, 2T. A size is more than 0 and has at most
+// six digits and one unit, of 1024; bytes alone are none. Users: options of the command
+// line, and settings of projects.
+
+// size_read parses a size in bytes.
+CH_CHECKED enum ch_status size_read(const char *text, int64_t *out);

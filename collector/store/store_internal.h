@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "collector/database/cache_age.h"
 #include "collector/database/sql.h"
-#include "collector/objects/fetch_gate.h"
+#include "collector/objects/object_store.h"
 #include "collector/store/store.h"
 #include "collector/store/store_statement.h"
 

@@ -51,7 +51,7 @@ CH_CHECKED enum ch_status store_symbol_used(struct store *store, const char *key
                                             char error[STORE_ERROR_SIZE]);
 
 // store_fetch_enter waits for one of the few places that fetches for requests have, of
-// bodies and debug files together (fetch_gate.h); false: all are taken for too long.
+// bodies and debug files together (object_store.h); false: all are taken for too long.
 bool store_fetch_enter(struct store *store);
 void store_fetch_leave(struct store *store);
 

@@ -16,7 +16,7 @@
 #include "collector/store/store_segments.h"
 #include "collector/store/store_symbolization.h"
 #include "collector/store/store_symbols.h"
-#include "collector/symbols/symbol_folder_size.h"
+#include "collector/symbols/symbol_folder.h"
 #include "collector/symbols/symbol_object.h"
 #include "report/file/digest.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A body that a client of Crashpad or of Sentry sent: the first byte says which.
-#include "collector/requests/minidump_body.h"
+#include "collector/requests/minidump_report.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

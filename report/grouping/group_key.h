@@ -56,3 +56,12 @@ bool group_key_make(const json_t *report, struct group_key *out);
 
 // group_key_deinit frees what a key holds.
 void group_key_deinit(struct group_key *key);
+
+// How near two groups are: a weighted edit distance between their stacks of own
+// functions, group_key.stack. A frame weighs more the nearer it is to the
+// crash, so that two bugs below one event loop are not near. Users: collector, cli.
+
+enum { NEAR_LEAST = 50 }; // percent from which groups are listed as near
+
+// similar_percent is how much of two stacks is alike, 0 to 100; 0 if one is empty.
+int similar_percent(const char *first, const char *second);

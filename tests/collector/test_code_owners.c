@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/requests/code_owners.h"
 
 #include <string.h>
 
+#include "collector/query/commits.h"
 #include "support/test.h"
 
 static const char owners[] = "# who knows what\n"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/compress.h"
 
 #include "collector/entry/decode.h"
 #include "support/test.h"

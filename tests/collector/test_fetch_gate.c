@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/objects/fetch_gate.h"
+#include "collector/objects/object_store.h"
 #include "support/test.h"
 
 enum { LONG_MS = 100000 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/requests/minidump_body.h"
 
 #include <stdlib.h>
 
+#include "collector/requests/minidump_report.h"
 #include "support/bytes.h"
 #include "support/test.h"
 

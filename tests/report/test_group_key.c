@@ -2,7 +2,6 @@
 #include "report/grouping/group_key.h"
 
 #include "report/grouping/report_in_app.h"
-#include "report/grouping/similar.h"
 #include "report/grouping/title.h"
 #include "report/value/report.h"
 #include "support/test.h"
