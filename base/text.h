@@ -48,3 +48,24 @@ void text_appendf(struct text *text, const char *format, ...) CH_PRINTF(2, 3);
 // CH_ERR_LIMIT: there is more; the first limit_bytes are in text. CH_ERR_IO: errno has
 // the reason. CH_ERR_NO_MEMORY: text could not hold all of it.
 CH_CHECKED enum ch_status text_read(struct text *text, int fd, size_t limit_bytes);
+
+// Numbers as the little-endian bytes of a file's record, written as the format's
+// description lists them. Users: writers of minidumps, cores, ELF files and protobuf.
+
+// PACK appends numbers. Each character of form is for one of them: a digit is its size
+// in bytes, 1 to 8; u and s are unsigned and signed LEB128, and u is also a varint of
+// protobuf; z appends as many zeros as the number says.
+#define PACK(out, form, ...) pack_numbers(out, form, (const uint64_t[]){ __VA_ARGS__ })
+void pack_numbers(struct text *out, const char *form, const uint64_t *numbers);
+
+// pack_align appends zeros until the size is a multiple of size, and returns it.
+uint32_t pack_align(struct text *out, size_t size);
+
+// How far a name is from another one: for suggestions after a typing mistake. Names
+// longer than EDIT_DISTANCE_BYTES are far from any other.
+
+enum { EDIT_DISTANCE_BYTES = 32 }; // longest name that is compared
+
+// edit_distance is the edit distance of two names: how many letters must be inserted,
+// deleted or replaced to turn a into b. SIZE_MAX: b is longer than EDIT_DISTANCE_BYTES.
+size_t edit_distance(const char *a, const char *b);

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/edit_distance.h"
 #include "base/system/program_start.h"
+#include "base/text.h"
 #include "cli/session/command.h"
 #include "cli/session/session.h"
 

@@ -29,7 +29,6 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "cli/render/pen.h"
-#include "cli/render/progress.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
 #include "cli/session/delivery.h"

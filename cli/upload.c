@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/render/progress.h"
+#include "cli/render/pen.h"
 #include "cli/session/collect.h"
 #include "cli/session/command.h"
 #include "cli/session/crash_records.h"
 #include "cli/session/delivery.h"
 #include "cli/session/session_spool.h"
-#include "net/backoff.h"
+#include "net/http.h"
 #include "symbolizer/symbolization.h"
 #include "upload/starts.h"
 

@@ -16,13 +16,20 @@
 // taken of an answer.
 #include "net/http.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/system/file.h"
 #include "net/libcurl.h"
 #include "report/spool/spool_wait.h"
 
@@ -399,4 +406,103 @@ void http_close(void)
     while (idle_count != 0)
         curl->easy_cleanup(idle[--idle_count]);
     pthread_mutex_unlock(&lock);
+}
+
+// A wait ends a second after the last that it has to last, and a fraction of one later:
+// WAIT_MAX_S leaves room for both.
+enum {
+    BACKOFF_FIRST_S = 1,
+    BACKOFF_MAX_S = 3600,
+    WAIT_MAX_S = SPOOL_WAIT_MAX_S - 2,
+};
+
+// backoff_chance is a number from 0 to most.
+static int64_t backoff_chance(int64_t most)
+{
+    uint32_t random = 0;
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
+        random = (uint32_t)time(NULL);
+    return (int64_t)(random % (uint64_t)(most + 1));
+}
+
+int backoff_fraction_ms(void)
+{
+    return (int)backoff_chance(999);
+}
+
+static int64_t backoff_after(uint32_t failures)
+{
+    int64_t wait = BACKOFF_FIRST_S;
+    for (uint32_t i = 1; i < failures && wait < BACKOFF_MAX_S; i++)
+        wait *= 2;
+    if (wait > BACKOFF_MAX_S)
+        wait = BACKOFF_MAX_S;
+    return wait - wait / 4 + backoff_chance(wait / 2);
+}
+
+int64_t backoff_wait_s(int64_t asked_s, uint32_t failures)
+{
+    int64_t wait = asked_s < 0 ? backoff_after(failures) : asked_s;
+    if (asked_s >= 0 && asked_s < WAIT_MAX_S)
+        wait += backoff_chance((asked_s + 1) / 2);
+    if (wait < 1)
+        return 1;
+    return wait < WAIT_MAX_S ? wait : WAIT_MAX_S;
+}
+
+enum { TOKEN_MAX_BYTES = 8192 };
+
+// add_token_header appends a token, which may hold only characters that a header
+// allows.
+static enum ch_status add_token_header(const char *token, size_t size, struct text *out,
+                                       const char **out_why)
+{
+    static const char space[] = " \t\r\n";
+    while (size > 0 && strchr(space, token[size - 1]) != NULL)
+        size--;
+    while (size > 0 && strchr(space, *token) != NULL) {
+        token++;
+        size--;
+    }
+    for (size_t i = 0; i < size; i++) {
+        if (token[i] <= ' ' || token[i] > '~') {
+            *out_why = "it holds characters that no token has";
+            return CH_ERR_MALFORMED;
+        }
+    }
+    text_append(out, token, size);
+    *out_why = "out of memory";
+    return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
+}
+
+enum ch_status token_read(const char *file, const char *value, struct text *out,
+                          const char **out_why)
+{
+    char buffer[TOKEN_MAX_BYTES];
+    struct stat status;
+    if (file == NULL)
+        return value != NULL ? add_token_header(value, strlen(value), out, out_why)
+                             : CH_OK;
+
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
+    int CH_CLEANUP(file_close) fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        *out_why = strerror(errno);
+        return CH_ERR_IO;
+    }
+    if ((status.st_uid != geteuid() && status.st_uid != 0) ||
+        (status.st_mode & S_IWOTH) != 0) {
+        *out_why = "others may write to it";
+        return CH_ERR_MALFORMED;
+    }
+    ssize_t size = read(fd, buffer, sizeof(buffer));
+    if (size < 0) {
+        *out_why = strerror(errno);
+        return CH_ERR_IO;
+    }
+    if ((size_t)size == sizeof(buffer)) {
+        *out_why = "it is too long for a token";
+        return CH_ERR_MALFORMED;
+    }
+    return add_token_header(buffer, (size_t)size, out, out_why);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "net/backoff.h"
 #include "net/http.h"
 
 // s3_parts are the parts of an address: strings inside of a copy of it.

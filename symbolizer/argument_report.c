@@ -18,7 +18,6 @@
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_list.h"
 #include "symbolizer/arguments/argument_lookup.h"
-#include "symbolizer/arguments/argument_share.h"
 #include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/arguments/argument_value.h"
 #include "symbolizer/arguments/tail_calls.h"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/collector.h"
-
+//
+// The collector's protocol: POST BASE/api/v1/reports with the report as JSON,
+// compressed with zstd, and what the answer means for the report. The same report may
+// be sent any number of times; the collector recognizes it by its id.
 #include <string.h>
 
 #include "report/value/report.h"
-#include "upload/shipment.h"
+#include "upload/protocol.h"
 
 void collector_judge(const struct http_reply *reply, const char *id,
                      struct verdict *out)

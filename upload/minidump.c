@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/minidump.h"
-
+//
+// A server that takes minidumps as the uploaders of Breakpad and Crashpad send them:
+// POST of multipart/form-data to the address itself, with the file in
+// upload_file_minidump and the annotations as other fields.
 #include <string.h>
 
 #include "net/http.h"
 #include "report/value/report.h"
 #include "upload/bodies/minidump_file.h"
+#include "upload/protocol.h"
 
 #define BOUNDARY "crashhook-part-of-"
 #define FORM "multipart/form-data; boundary=" BOUNDARY

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/otlp.h"
-
+//
+// The protocol of an OpenTelemetry log intake: POST BASE/v1/logs with the record as
+// JSON, and what the answer means. An intake does not recognize a record that was sent
+// twice; the report's id is among the attributes.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "report/value/report.h"
 #include "upload/bodies/otlp_logs.h"
-#include "upload/bodies/otlp_protobuf.h"
-#include "upload/shipment.h"
+#include "upload/bodies/protobuf_json.h"
+#include "upload/protocol.h"
 
 #define INTAKE "/v1/logs"
 

@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include "report/secrets/sanitize.h"
-#include "upload/collector.h"
-#include "upload/minidump.h"
-#include "upload/otlp.h"
 #include "upload/sentry.h"
 
 enum { TARGETS_MAX = 16 };

@@ -23,6 +23,18 @@ typedef void protocol_ask_fn(const struct target *target,
                              const struct shipment *shipment,
                              struct shipment_question *out);
 
+// The functions of the kinds; those of Sentry are in sentry.h.
+protocol_send_fn collector_send;
+protocol_ask_fn collector_ask; // by an empty object, refused only after the token
+protocol_send_fn otlp_send;
+protocol_ask_fn otlp_ask; // by a request without a record
+protocol_send_fn minidump_send;
+protocol_ask_fn minidump_ask;
+
+// collector_judge judges a collector's answer to the report called id.
+void collector_judge(const struct http_reply *reply, const char *id,
+                     struct verdict *out);
+
 struct protocol {
     const char *prefix; // of its URLs: "sentry+"
     const char *name;   // as messages say it: "Sentry"

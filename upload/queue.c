@@ -34,7 +34,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/system/file.h"
-#include "net/backoff.h"
+#include "net/http.h"
 #include "report/spool/spool.h"
 #include "report/spool/spool_state.h"
 #include "report/value/report.h"

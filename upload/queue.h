@@ -115,7 +115,7 @@ CH_CHECKED enum ch_status queue_run(struct queue *queue, struct queue_totals *ou
 
 // When a target that did not take a report is tried again.
 //
-// A report waits as net/backoff.h says: after each failure longer, or as long as the
+// A report waits as net/http.h says: after each failure longer, or as long as the
 // target requested. A target that is down rests as long as the report that failed; a
 // wait that it requested is stored in the spool for other processes.
 

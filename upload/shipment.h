@@ -3,7 +3,7 @@
 // A report on its way to one target, and what the target's answer means for it.
 //
 // Each kind of target has a function that sends a shipment and judges the answer
-// (collector.h, sentry.h, otlp.h). All follow one rule: a failure that is due to the
+// (collector.c, sentry.c, otlp.c). All follow one rule: a failure that is due to the
 // report is recorded with the report and final, a failure that is due to the target is
 // temporary.
 #pragma once

@@ -15,7 +15,6 @@
 
 #include "base/array.h"
 #include "base/hex.h"
-#include "base/pack.h"
 #include "base/system/file.h"
 #include "base/text.h"
 #include "formats/debug/core_writer.h"

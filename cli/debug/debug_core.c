@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pack.h"
+#include "base/text.h"
 #include "formats/debug/core_writer.h"
 #include "report/value/report.h"
 #include "upload/bodies/minidump_file.h"

@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/edit_distance.h"
 #include "base/system/bounded_write.h"
+#include "base/text.h"
 #include "cli/doctor/doctor.h"
 #include "cli/session/command.h"
 

@@ -7,6 +7,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/text.h"
@@ -54,3 +55,30 @@ void pager_begin(void);
 // pager_descriptor is the descriptor that a stream's width and colours depend on: the
 // terminal that a pager writes to, or the stream's own.
 int pager_descriptor(FILE *to);
+
+// A line on the terminal that shows how far something is, once it takes longer than a
+// second; nothing if stderr is not a terminal. Users: upload, symbols upload.
+
+struct progress {
+    int64_t started_ms;
+    int64_t written_ms;
+    bool terminal;
+    bool shown;
+};
+
+// progress_init starts to measure that second.
+void progress_init(struct progress *progress);
+
+// progress_show shows what is being done and, if it is large, how much of it is done.
+void progress_show(struct progress *progress, const char *what, uint64_t done_bytes,
+                   uint64_t size_bytes);
+
+// progress_announce shows at once something that takes long and whose progress is not
+// known.
+void progress_announce(struct progress *progress, const char *what);
+
+// progress_clear removes the line, before other lines are written.
+void progress_clear(struct progress *progress);
+
+// progress_now_ms is the time on CLOCK_MONOTONIC.
+int64_t progress_now_ms(void);

@@ -50,10 +50,10 @@
 #include "cli/session/collect.h"
 #include "cli/session/command.h"
 #include "cli/session/crash_records.h"
+#include "cli/session/exit_words.h"
 #include "cli/session/program_kind.h"
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
-#include "cli/session/stderr_ring.h"
 #include "report/summary/signal_name.h"
 #include "shared/signals.h"
 

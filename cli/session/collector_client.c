@@ -7,7 +7,6 @@
 
 #include "cli/session/command.h"
 #include "net/http.h"
-#include "net/token.h"
 #include "report/value/report.h"
 
 enum { ANSWER_OK = 200, ANSWER_MISSING = 404, ID_SIZE = 100 };

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "net/http.h"
-#include "net/token.h"
 #include "report/spool/spool_state.h"
 #include "symbolizer/symbolization.h"
 #include "upload/bodies/otlp_headers.h"

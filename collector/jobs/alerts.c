@@ -10,7 +10,7 @@
 #include "collector/requests/group_copy.h"
 #include "collector/server/background.h"
 #include "collector/store/store_alerts.h"
-#include "net/backoff.h"
+#include "net/http.h"
 
 enum {
     PAUSE_MS = 500,

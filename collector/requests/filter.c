@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/edit_distance.h"
+#include "base/text.h"
 #include "collector/database/timestamp.h"
 #include "collector/query/store_figures.h"
 #include "collector/requests/api.h"

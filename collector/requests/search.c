@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/edit_distance.h"
+#include "base/text.h"
 #include "collector/database/timestamp.h"
 #include "collector/entry/entry_marks.h"
 #include "collector/entry/user_name.h"

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "base/pack.h"
+#include "base/text.h"
 
 void core_put_elf(struct text *out, uint16_t type, uint16_t machine, size_t segments)
 {

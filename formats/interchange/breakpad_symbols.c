@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "base/pack.h"
 #include "base/register_name.h"
+#include "base/text.h"
 
 // Of DWARF (section 6.4.2, 2.5).
 enum {

@@ -5,8 +5,8 @@
 
 #include "fuzz/fuzz.h"
 #include "net/s3.h"
-#include "upload/bodies/otlp_protobuf.h"
-#include "upload/collector.h"
+#include "upload/bodies/protobuf_json.h"
+#include "upload/protocol.h"
 
 static void visit_object(void *context, const struct s3_object *object)
 {

@@ -10,7 +10,7 @@
 #include "fuzz/fuzz.h"
 #include "support/fake_memory.h"
 #include "symbolizer/arguments/argument_globals.h"
-#include "symbolizer/arguments/argument_share.h"
+#include "symbolizer/arguments/argument_list.h"
 
 // Where the seed has its code, and what is before it in the file.
 enum { CODE = 0x400200, HEADERS = 0xf0, THREAD = CODE + 0x80 };

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "base/pack.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "report/file/digest.h"

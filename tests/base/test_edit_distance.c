@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/edit_distance.h"
 
 #include <stdint.h>
 
+#include "base/text.h"
 #include "support/test.h"
 
 static void slips_count_letters_inserted_deleted_and_replaced(void **state)

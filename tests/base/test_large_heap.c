@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/system/large_heap.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system/program_start.h"
 #include "support/test.h"
 
 enum { PIECES = 20000, EXPECTED = 8 << 20 };

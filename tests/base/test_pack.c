@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/pack.h"
 
 #include "base/cursor.h"
+#include "base/text.h"
 #include "support/test.h"
 
 static void numbers_have_their_size_and_are_little_endian(void **state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/arguments/argument_share.h"
 
 #include "support/test.h"
+#include "symbolizer/arguments/argument_list.h"
 
 static void a_value_is_found_by_the_bytes_it_was_made_from(void **state)
 {

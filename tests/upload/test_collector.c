@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/collector.h"
+#include "upload/protocol.h"
 
 #include "support/test.h"
 

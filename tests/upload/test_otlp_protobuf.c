@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "upload/bodies/otlp_protobuf.h"
 
 #include "support/bytes.h"
 #include "support/test.h"
+#include "upload/bodies/protobuf_json.h"
 
 // A response: partial_success (1) with rejected_log_records (1) = 300 and error_message
 // (2) = "no room", and a field that nobody knows (9, fixed32).

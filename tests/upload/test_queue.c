@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/backoff.h"
+#include "net/http.h"
 #include "upload/queue.h"
 
 #include <time.h>

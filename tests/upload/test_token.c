@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "net/token.h"
 
 #include <sys/stat.h>
 
+#include "net/http.h"
 #include "support/folder.h"
 #include "support/test.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "base/pack.h"
 #include "base/register_name.h"
 #include "base/system/file.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "formats/debug/core_notes.h"
 #include "formats/debug/elf.h"

@@ -32,7 +32,7 @@
 #include "report/value/report.h"
 #include "report/value/value_text.h"
 #include "upload/bodies/crash_type.h"
-#include "upload/bodies/otlp_protobuf.h"
+#include "upload/bodies/protobuf_json.h"
 #include "upload/bodies/telemetry.h"
 
 // A backtrace as lines of text, innermost frame first, as debuggers of native programs
