@@ -10,122 +10,84 @@
 #include "base/text.h"
 #include "collector/server/http.h"
 
-// api_begin_report refuses, before its body, a report of a token that sent too many.
-void api_begin_report(struct http_request *request);
+// Reports. api_begin_report refuses, before its body, one of a token that sent too
+// many; api_get_report answers with it as sent, or with every name that can be found.
+http_handle_fn api_begin_report;
+http_handle_fn api_post_report;
+http_handle_fn api_list_reports;
+http_handle_fn api_get_report;
+http_handle_fn api_erase_reports; // all of a host or with a tag
 
-// api_post_report takes a report into the store.
-void api_post_report(struct http_request *request);
+// Minidumps: in a form, as Crashpad and Breakpad send them, or in an envelope, as
+// Sentry's clients do.
+http_handle_fn api_post_minidump;
+http_handle_fn api_post_envelope;
 
-// api_post_minidump takes a minidump in a form, as Crashpad and Breakpad send it,
-// api_post_envelope one in an envelope, as Sentry's clients do.
-void api_post_minidump(struct http_request *request);
-void api_post_envelope(struct http_request *request);
+// Groups, the values that reports carry, and searches with a name. api_post_group
+// applies what people decided, and answers with the group.
+http_handle_fn api_list_groups;
+http_handle_fn api_get_group;
+http_handle_fn api_post_group;
+http_handle_fn api_list_facets;
+http_handle_fn api_list_searches;
+http_handle_fn api_post_search;
+http_handle_fn api_remove_search;
 
-// api_list_reports lists reports as JSON.
-void api_list_reports(struct http_request *request);
+// Alerts, who is notified of them, and which receivers the store has. api_test_alert
+// sends one of these a test.
+http_handle_fn api_list_alerts;
+http_handle_fn api_test_alert;
+http_handle_fn api_post_receiver;
+http_handle_fn api_remove_receiver;
 
-// api_get_report answers with one report: as sent, or with every name that can be
-// found.
-void api_get_report(struct http_request *request);
+// What a spool counted and, by release and host, how many sessions crashed; the order
+// of a program's releases; the commits of a release, and the owners of a program's
+// files; the machines that crashed; the builds whose names reports lack.
+http_handle_fn api_post_starts;
+http_handle_fn api_list_starts;
+http_handle_fn api_post_releases;
+http_handle_fn api_list_releases;
+http_handle_fn api_post_commits;
+http_handle_fn api_list_machines;
+http_handle_fn api_list_missing;
 
-// api_list_groups lists groups as JSON.
-void api_list_groups(struct http_request *request);
-
-// api_list_searches, api_post_search and api_remove_search list, save and remove
-// searches with a name.
-void api_list_searches(struct http_request *request);
-void api_post_search(struct http_request *request);
-void api_remove_search(struct http_request *request);
-
-// api_describe describes these requests in the OpenAPI format.
-void api_describe(struct http_request *request);
-
-// api_list_facets counts the values that reports carry.
-void api_list_facets(struct http_request *request);
-
-// api_get_group gives one group with its trend.
-void api_get_group(struct http_request *request);
-
-// api_post_group applies what people decided about a group, and answers with the group.
-void api_post_group(struct http_request *request);
-
-// api_list_alerts lists the latest alerts and who is told of them; api_test_alert sends
-// one of these a test.
-void api_list_alerts(struct http_request *request);
-void api_test_alert(struct http_request *request);
-
-// api_post_receiver and api_remove_receiver change which receivers the store has.
-void api_post_receiver(struct http_request *request);
-void api_remove_receiver(struct http_request *request);
-
-// api_post_starts adds what a spool counted; api_list_starts lists, by release and
-// host, how many of the sessions crashed.
-void api_post_starts(struct http_request *request);
-void api_list_starts(struct http_request *request);
-
-// api_post_releases keeps the order of a program's releases that somebody declares;
-// api_list_releases lists the releases of each program in their order.
-void api_post_releases(struct http_request *request);
-void api_list_releases(struct http_request *request);
-
-// api_post_commits keeps the commits of a release, and the owners of a program's files.
-void api_post_commits(struct http_request *request);
-
-// api_list_machines lists the machines that crashed, api_list_missing the builds whose
-// names reports lack.
-void api_list_machines(struct http_request *request);
-void api_list_missing(struct http_request *request);
-
-// api_get_symbols sends a debug file back; a HEAD request learns its size.
-void api_get_symbols(struct http_request *request);
-
-// api_begin_symbols, api_take_symbols and api_put_symbols receive a debug file: before
-// its body, for each piece of it, and once it is complete.
-void api_begin_symbols(struct http_request *request);
+// Debug files, and source bundles of builds. One is received before its body, for each
+// piece of it, and once it is complete. api_get_build is a debuginfod server:
+// /buildid/ID/debuginfo, /buildid/ID/executable, /buildid/ID/section/NAME and
+// /buildid/ID/source/PATH. api_remove_symbols removes those of a release.
+http_handle_fn api_get_symbols;
+http_handle_fn api_begin_symbols;
 void api_take_symbols(struct http_request *request, const void *bytes, size_t size);
-void api_put_symbols(struct http_request *request);
+http_handle_fn api_put_symbols;
+http_handle_fn api_get_sources;
+http_handle_fn api_begin_sources;
+http_handle_fn api_get_build;
+http_handle_fn api_remove_symbols;
 
-// api_get_sources and api_begin_sources do the same for a build's source bundle, whose
-// body is received by the functions above.
-void api_get_sources(struct http_request *request);
-void api_begin_sources(struct http_request *request);
-
-// api_get_build is a debuginfod server: /buildid/ID/debuginfo, /buildid/ID/executable,
-// /buildid/ID/section/NAME and /buildid/ID/source/PATH.
-void api_get_build(struct http_request *request);
-
-// api_remove_symbols removes the debug files and sources of a release.
-void api_remove_symbols(struct http_request *request);
-
-// api_list_audit lists who did what; api_erase_reports removes all reports of a host
-// or with a tag.
-void api_list_audit(struct http_request *request);
-void api_erase_reports(struct http_request *request);
-
-// api_list_tokens, api_make_token and api_revoke_token list, make and revoke tokens.
-void api_list_tokens(struct http_request *request);
-void api_make_token(struct http_request *request);
-void api_revoke_token(struct http_request *request);
+// Who did what, tokens, and copies of the store.
+http_handle_fn api_list_audit;
+http_handle_fn api_list_tokens;
+http_handle_fn api_make_token;
+http_handle_fn api_revoke_token;
+http_handle_fn api_begin_backup;
+http_handle_fn api_get_backup;
 
 // api_post_ticket receives events of issue trackers. api_ticket_check returns what is
 // wrong with the file of their secrets, in why, or NULL.
-void api_post_ticket(struct http_request *request);
+http_handle_fn api_post_ticket;
 const char *api_ticket_check(const char *path, char *why, size_t size);
 
-// api_begin_backup asks for a copy of the store, api_get_backup says how the last one
-// goes.
-void api_begin_backup(struct http_request *request);
-void api_get_backup(struct http_request *request);
+// api_metrics answers with the counters, api_health with whether the program works, and
+// api_ready with whether reports can be stored; neither of these waits for the store.
+// api_describe describes all of these requests in the OpenAPI format.
+http_handle_fn api_metrics;
+http_handle_fn api_health;
+http_handle_fn api_ready;
+http_handle_fn api_describe;
 
 // api_audit notes what the request's sender does, where senders have names; false:
 // that failed, and so did the request.
 bool api_audit(struct http_request *request, const char *what, const char *detail);
-
-// api_metrics answers with the counters, api_health with whether the program works, and
-// api_ready with whether reports can be stored; neither of these waits for the store.
-void api_metrics(struct http_request *request);
-void api_health(struct http_request *request);
-void api_ready(struct http_request *request);
 
 // api_timestamp_json is a time as RFC 3339 writes it.
 json_t *api_timestamp_json(int64_t time_ms);
