@@ -178,12 +178,6 @@ static void workers_begin(struct workers *workers, worker_fn *work, void *contex
         work(context);
 }
 
-// workers_free returns true if work can begin.
-static bool workers_free(const struct workers *workers)
-{
-    return workers->count < workers_open(workers);
-}
-
 // workers_end waits for the oldest work and gives its context. NULL: there is none.
 static void *workers_end(struct workers *workers)
 {
@@ -195,12 +189,6 @@ static void *workers_end(struct workers *workers)
     workers->first = (workers->first + 1) % WORKERS_MAX;
     workers->count--;
     return worker->context;
-}
-
-// workers_judge reports how a piece of work went.
-static void workers_judge(struct workers *workers, bool well)
-{
-    workers->well = well ? workers->well + 1 : 0;
 }
 
 enum { TROUBLE_S = 60 };
@@ -471,7 +459,8 @@ static void note_arrival(struct queue *queue, struct parcel *parcel,
         parcel->status = CH_ERR_NO_MEMORY;
         return;
     }
-    workers_judge(&queue->workers, parcel->verdict.state == TARGET_SENT);
+    bool well = parcel->verdict.state == TARGET_SENT;
+    queue->workers.well = well ? queue->workers.well + 1 : 0;
     parcel->status = apply_verdict(queue, target, parcel, waiting, &parcel->verdict);
     if (parcel->status == CH_OK)
         parcel->status = spool_state_write(queue->spool, parcel->id, &parcel->state);
@@ -771,7 +760,8 @@ enum ch_status queue_run(struct queue *queue, struct queue_totals *out)
         return status;
     read_waits(queue);
     for (size_t i = 0; i < listing.count; i++) {
-        while (!workers_free(&queue->workers) && await_delivery(queue, &totals))
+        while (queue->workers.count >= workers_open(&queue->workers) &&
+               await_delivery(queue, &totals))
             continue;
         queue->step = (struct queue_step){ .index = i, .count = listing.count };
         if (queue->progress != NULL)

@@ -31,11 +31,6 @@ void held_pointers_set_stack(struct held_pointers *pointers, uint64_t from, uint
     pointers->stack_to = to;
 }
 
-static bool pointers_is_in(const struct target_mapping *mapping, uint64_t address)
-{
-    return mapping != NULL && address - mapping->start < mapping->end - mapping->start;
-}
-
 uint64_t held_chunk_bytes(const struct memory_reader *reader, uint64_t address)
 {
     enum { IN_USE = 1, FLAGS = 7, ALIGNMENT = 16, SMALLEST = 32, LARGEST = 1 << 24 };
@@ -59,7 +54,7 @@ static const struct target_mapping *pointers_mapping(struct held_pointers *point
         (word >= pointers->stack_from && word < pointers->stack_to))
         return NULL;
     const struct target_mapping *mapping = pointers->last;
-    if (!pointers_is_in(mapping, word))
+    if (mapping == NULL || word - mapping->start >= mapping->end - mapping->start)
         mapping = images_mapping(&pointers->capture->images, word);
     if (mapping == NULL)
         return NULL;

@@ -189,13 +189,6 @@ static bool find_hierarchy(const struct hierarchy *h, const struct text *cgroup,
     return false;
 }
 
-// memory_limits_stack is how far the first thread's stack may grow, in bytes; 0: it is
-// not known, or there is no limit.
-static uint64_t memory_limits_stack(pid_t pid)
-{
-    return soft_limit(pid, RLIMIT_STACK, "\nMax stack size");
-}
-
 // memory_limits_find fills out with the first limit of which process pid uses at least
 // three quarters. cgroup is the content of /proc/PID/cgroup. Without such a limit,
 // out->limit is NULL.
@@ -362,7 +355,8 @@ static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
     struct crash_stack stack = { .start = mapping->start, .end = mapping->end };
     stack.grows = mapping_has_path(mapping, "[stack]");
     if (stack.grows && capture_is_process(capture))
-        stack.limit_bytes = memory_limits_stack(capture->memory.pid);
+        stack.limit_bytes =
+            soft_limit(capture->memory.pid, RLIMIT_STACK, "\nMax stack size");
     uint64_t thread_end = (thread | (PAGE_BYTES - 1)) + 1;
     if (thread >= stack.start && thread > sp && thread_end < stack.end)
         stack.end = thread_end;

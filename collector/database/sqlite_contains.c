@@ -13,11 +13,6 @@
 
 enum { ASCII_END = 0x80, FEW_BYTES = 4096 };
 
-static bool is_ascii_upper(unsigned char byte)
-{
-    return byte >= 'A' && byte <= 'Z';
-}
-
 // lower_text writes size bytes of text to out, which holds twice as many: the lower
 // case of a character may take a byte more than it.
 static size_t lower_text(const unsigned char *text, size_t size, locale_t locale,
@@ -35,7 +30,7 @@ static size_t lower_text(const unsigned char *text, size_t size, locale_t locale
             written += utf8_encode(character, out + written);
         else
             out[written++] =
-                (char)(text[at] + (is_ascii_upper(text[at]) ? 'a' - 'A' : 0));
+                (char)(text[at] + (text[at] >= 'A' && text[at] <= 'Z' ? 'a' - 'A' : 0));
         at += length != 0 ? length : 1;
     }
     return written;

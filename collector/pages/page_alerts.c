@@ -35,12 +35,6 @@ static void write_alert_row(void *context, const struct store_alert *alert)
     html_write(list->out, "</span></li>\n");
 }
 
-// may_change returns true if the client may add and remove receivers.
-static bool may_change(const struct http_request *request)
-{
-    return (request->who.scopes & ACCESS_ADMIN) != 0 && !collector_of(request)->reading;
-}
-
 static void write_condition(struct text *out, const char *key, const char *value)
 {
     if (value != NULL)
@@ -163,7 +157,7 @@ void page_alerts(struct http_request *request)
         html_write(out, "</ol>");
     receivers_release(&collector->receivers, receivers);
     html_write(out, "</section>");
-    if (may_change(request))
+    if ((request->who.scopes & ACCESS_ADMIN) != 0 && !collector_of(request)->reading)
         write_new_receiver(out);
     html_write(out, "<section class=\"card\"><h2>What happened</h2>");
     struct alert_list list = { out, timestamp_now(), 0 };

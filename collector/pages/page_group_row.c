@@ -15,13 +15,6 @@ enum {
     SLACK_BYTES = 500,
 };
 
-// is_brief returns true if the rows so far were long: then a row says less, so that a
-// page of long names weighs no more than others.
-static bool is_brief(const struct page_group_rows *rows)
-{
-    return rows->out->size > rows->begin + rows->count * ROW_BYTES + SLACK_BYTES;
-}
-
 static void write_row_programs(struct text *out, const struct store_group *group,
                                size_t most)
 {
@@ -101,7 +94,9 @@ void page_group_row_write(void *context, const struct store_group *group)
     struct text *out = rows->out;
     if (rows->count++ == 0)
         rows->begin = out->size;
-    bool brief = is_brief(rows);
+    // After long rows a row says less, so that a page of long names weighs no more than
+    // others.
+    bool brief = rows->out->size > rows->begin + rows->count * ROW_BYTES + SLACK_BYTES;
     rows->more |= group->filtered_more;
     html_write(out, "<li class=group>");
     if (rows->choosing)

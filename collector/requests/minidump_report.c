@@ -372,14 +372,7 @@ static void restore_names(json_t *report)
     }
 }
 
-// send_answer writes the report, or why there is none.
-static enum ch_status send_answer(int to_parent, enum ch_status status,
-                                  const struct text *text)
-{
-    return file_write_all(to_parent, text->bytes, text->size) ? status : CH_ERR_IO;
-}
-
-// make_report is a guarded_child_fn.
+// make_report is a guarded_child_fn. It writes the report, or why there is none.
 static enum ch_status make_report(void *context, int to_parent)
 {
     const struct minidump_upload *upload = context;
@@ -418,7 +411,7 @@ static enum ch_status make_report(void *context, int to_parent)
         text_clear(&text);
         text_append_string(&text, why);
     }
-    return send_answer(to_parent, status, &text);
+    return file_write_all(to_parent, text.bytes, text.size) ? status : CH_ERR_IO;
 }
 
 enum ch_status minidump_report_make(const struct minidump_upload *upload,

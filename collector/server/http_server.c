@@ -94,11 +94,6 @@ static bool path_matches(const char *pattern, const char *path, char *out_id)
     return true;
 }
 
-static bool is_reading(enum http_pool pool)
-{
-    return pool == HTTP_READING || pool == HTTP_AT_ONCE;
-}
-
 // find_route sets the request's route, or fails the request with 404, 405 or 503.
 static void find_route(struct http_request *request, const char *method,
                        const struct http_options *options)
@@ -114,7 +109,8 @@ static void find_route(struct http_request *request, const char *method,
         if (strcmp(route->method, head ? "GET" : method) != 0)
             continue;
         request->route = route;
-        if (options->reading && !is_reading(route->pool))
+        if (options->reading && route->pool != HTTP_READING &&
+            route->pool != HTTP_AT_ONCE)
             http_later(request, 503, READER_AFTER_S,
                        "this collector only reads, ask one that writes");
         return;

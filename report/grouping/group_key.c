@@ -277,11 +277,6 @@ static size_t cycle_place(const struct keying *keying)
     return place;
 }
 
-static bool is_overflow(const struct keying *keying)
-{
-    return crash_words_kind(keying->crash) == CRASH_KIND_STACK_OVERFLOW;
-}
-
 // choose_caller adds the in-app function that called a helper which only reports.
 static void choose_caller(struct keying *keying, size_t helper)
 {
@@ -311,7 +306,8 @@ static void choose_nameless(struct keying *keying, size_t first)
 static void choose_in_app(struct keying *keying, size_t first)
 {
     struct group_key *key = keying->key;
-    size_t cycle = is_overflow(keying) ? cycle_place(keying) : keying->count;
+    bool overflow = crash_words_kind(keying->crash) == CRASH_KIND_STACK_OVERFLOW;
+    size_t cycle = overflow ? cycle_place(keying) : keying->count;
     const struct key_frame *frame = &keying->frames[first];
     if (cycle < keying->count) {
         key->why = "the functions that call each other until the stack is full";

@@ -49,13 +49,6 @@ static void plans_free(struct argument_image *image)
     image->plans = NULL;
 }
 
-// plan_is_imaginary returns true if the location is a pointer to an object that was
-// optimized away.
-static bool plan_is_imaginary(const Dwarf_Op *op)
-{
-    return op->atom == DW_OP_implicit_pointer || op->atom == DW_OP_GNU_implicit_pointer;
-}
-
 // plan_locate finds where an entry's attribute says that something is at the pc.
 static enum ch_status plan_locate(const struct planning *p, Dwarf_Die *die,
                                   unsigned name, struct argument_planned *out)
@@ -68,7 +61,10 @@ static enum ch_status plan_locate(const struct planning *p, Dwarf_Die *die,
                                1) != 1 ||
         out->count == 0)
         return CH_ERR_NOT_FOUND;
-    return plan_is_imaginary(&out->ops[0]) ? CH_END : CH_OK;
+    // A pointer to an object that was optimized away.
+    uint8_t atom = out->ops[0].atom;
+    return atom == DW_OP_implicit_pointer || atom == DW_OP_GNU_implicit_pointer ? CH_END
+                                                                                : CH_OK;
 }
 
 // plan_locate_passed finds in which register a parameter was passed: its location at

@@ -221,11 +221,6 @@ static const struct allocator_call *allocator_call(const char *function)
     return NULL;
 }
 
-static bool is_of_image(const json_t *frames, size_t index, int64_t image)
-{
-    return report_integer(json_array_get(frames, index), "image", -1) == image;
-}
-
 // find_allocator finds the call of the allocator that the crash is in. NULL: it is in
 // none: a frame of another image is on top, or one of another function.
 static const struct allocator_call *find_allocator(const json_t *report,
@@ -236,7 +231,9 @@ static const struct allocator_call *find_allocator(const json_t *report,
     int64_t image = report_integer(json_array_get(frames, 0), "image", -2);
     if (!report_frame_is_system(report, json_array_get(frames, 0)))
         return NULL;
-    for (size_t i = 0; i < ALLOCATOR_FRAMES_MAX && is_of_image(frames, i, image); i++) {
+    for (size_t i = 0; i < ALLOCATOR_FRAMES_MAX &&
+                       report_integer(json_array_get(frames, i), "image", -1) == image;
+         i++) {
         const struct allocator_call *call = allocator_call(frame_function(frames, i));
         if (call == NULL && found != NULL)
             break;

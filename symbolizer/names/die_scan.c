@@ -269,13 +269,6 @@ struct entry {
     uint64_t sibling; // offset in the input; 0: not given
 };
 
-// die_take_number reads a number of any form that is stored in the entry itself.
-static uint64_t die_take_number(struct cursor *c, const struct die_field *field)
-{
-    return field->kind == DWARF_FIELD_LEB ? cursor_uleb128(c)
-                                          : cursor_uint(c, field->size);
-}
-
 static bool is_address_index(unsigned form)
 {
     return form == DW_FORM_addrx || form == DW_FORM_GNU_addr_index ||
@@ -285,7 +278,9 @@ static bool is_address_index(unsigned form)
 static void take_role(struct die_scan *scan, const struct die_field *field,
                       struct entry *entry)
 {
-    uint64_t value = die_take_number(&scan->input, field);
+    uint64_t value = field->kind == DWARF_FIELD_LEB
+                         ? cursor_uleb128(&scan->input)
+                         : cursor_uint(&scan->input, field->size);
     entry->indexed = entry->indexed || is_address_index(field->form) ||
                      field->form == DW_FORM_implicit_const;
     switch (field->role) {

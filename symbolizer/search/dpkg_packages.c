@@ -32,11 +32,6 @@ struct search {
     } owners[DPKG_FILES_MAX];
 };
 
-static bool search_is_over(const struct search *s)
-{
-    return s->left == 0 || clock_now_ms(CLOCK_MONOTONIC) >= s->end_ms;
-}
-
 static const char *without_usr(const char *path, size_t *length)
 {
     enum { PREFIX = 4 };
@@ -116,7 +111,8 @@ static void search_lists(struct search *s, int fd)
         close(fd);
         return;
     }
-    while (!search_is_over(s) && (entry = readdir(folder)) != NULL) {
+    while (s->left != 0 && clock_now_ms(CLOCK_MONOTONIC) < s->end_ms &&
+           (entry = readdir(folder)) != NULL) {
         size_t length = strlen(entry->d_name);
         if (length <= strlen(suffix) || length >= NAME_BYTES ||
             strcmp(entry->d_name + length - strlen(suffix), suffix) != 0)
