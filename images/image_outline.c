@@ -100,8 +100,7 @@ enum ch_status image_outline_read(const struct memory_reader *from, uint64_t bas
         return CH_ERR_FAULT;
 
     struct image_outline outline = { .machine = header->machine,
-                                     .entry = header->entry,
-                                     .header_count = header->segment_count };
+                                     .entry = header->entry };
     // Loadable segments come first, because the place of the notes depends on them.
     for (uint32_t i = 0; i < header->segment_count; i++) {
         if (elf_read_segment(header, bytes, size, i, &segment) == CH_OK &&

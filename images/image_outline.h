@@ -19,9 +19,8 @@ enum {
 
 struct image_outline {
     uint16_t machine;
-    uint64_t entry;   // vaddr
-    uint64_t headers; // vaddr of the program headers
-    uint32_t header_count;
+    uint64_t entry;         // vaddr
+    uint64_t headers;       // vaddr of the program headers
     uint64_t low;           // first and one past the last vaddr that is loaded; low is
                             // page-aligned
     uint64_t high;          //

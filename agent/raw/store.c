@@ -42,7 +42,7 @@ void store_ahead(const struct settings *settings, settings_get_fn *get)
 {
     char path[PATH_MAX];
     struct spool spool;
-    if (spool_place_path(SPOOL_PLACE_CONFIGURED, settings, get, NULL, path) != CH_OK ||
+    if (spool_place_path(SPOOL_PLACE_CONFIGURED, settings, get, path) != CH_OK ||
         spool_open(path, SPOOL_WRITE, &spool) != CH_OK)
         return;
     if (spool_prepare(&spool, &ahead_fd) != CH_OK)
@@ -121,7 +121,7 @@ static bool store_in_place(struct store *store, enum spool_place place,
 {
     struct spool spool;
     enum ch_status status =
-        spool_place_path(place, store->settings, store->get, NULL, store->path);
+        spool_place_path(place, store->settings, store->get, store->path);
     if (status != CH_OK && place == SPOOL_PLACE_CONFIGURED)
         store_note(store->refused, "neither CRASHHOOK_SPOOL nor HOME names a spool");
     if (status != CH_OK)

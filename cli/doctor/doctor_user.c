@@ -51,8 +51,7 @@ static bool try_place_as_user(const struct settings *settings, enum spool_place 
     char id[REPORT_ID_SIZE];
     struct spool spool;
     int fd = -1;
-    enum ch_status status =
-        spool_place_path(place, settings, session_getenv, NULL, path);
+    enum ch_status status = spool_place_path(place, settings, session_getenv, path);
     if (status != CH_OK && place == SPOOL_PLACE_CONFIGURED)
         text_append_string(line, "no spool is named; ");
     if (status != CH_OK)

@@ -578,7 +578,7 @@ static void wrapped_deinit(struct wrapped *program)
 static bool use_memory(struct session *session)
 {
     char path[PATH_MAX];
-    if (spool_place_path(SPOOL_PLACE_MEMORY, &session->settings, session_getenv, NULL,
+    if (spool_place_path(SPOOL_PLACE_MEMORY, &session->settings, session_getenv,
                          path) != CH_OK ||
         spool_open(path, SPOOL_WRITE, &session->spool) != CH_OK)
         return false;

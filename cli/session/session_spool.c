@@ -24,7 +24,7 @@ static enum ch_status open_fallback(struct session *session, enum spool_access a
 {
     char path[PATH_MAX];
     enum ch_status status = spool_place_path(SPOOL_PLACE_TEMPORARY, &session->settings,
-                                             session_getenv, NULL, path);
+                                             session_getenv, path);
     if (status == CH_OK)
         status = spool_open(path, access, &session->spool);
     if (status != CH_OK)

@@ -24,7 +24,6 @@ enum {
     MINUTE_S = 60,
     DAY_S = 86400,
     WEEK_DAYS = 7,
-    LAST_WEEK = 5,
     BASE_YEAR = 1900,
 };
 

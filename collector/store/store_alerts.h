@@ -12,7 +12,6 @@
 
 enum {
     STORE_MESSAGE_ALERTS = 500, // that one message is about at most
-    STORE_ALERT_RECEIVER_SIZE = 40,
     STORE_ALERT_DETAIL_SIZE = 128,
     STORE_ALERT_ERROR_SIZE = 160,
     STORE_ALERT_KEPT_DAYS = 30, // then it is given up

@@ -21,7 +21,6 @@ struct store_backup {
     struct sqlite_copy *copy;
     const char *path;
     char part[PATH_SIZE]; // where it is until it is whole
-    unsigned unsynced;    // steps
     bool placed;          // at path
 };
 

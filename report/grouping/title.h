@@ -12,8 +12,6 @@
 #include "report/grouping/group_key.h"
 #include "shared/crash_kinds.h"
 
-enum { TITLE_MAX_BYTES = 240 };
-
 // title_write appends the title of a report whose key is key.
 void title_write(const json_t *report, const struct group_key *key, struct text *out);
 

@@ -156,11 +156,10 @@ void spool_place_of_user(uid_t user, char path[static PATH_MAX])
 }
 
 enum ch_status spool_place_path(enum spool_place place, const struct settings *settings,
-                                settings_get_fn *get, void *context,
-                                char path[static PATH_MAX])
+                                settings_get_fn *get, char path[static PATH_MAX])
 {
     if (place == SPOOL_PLACE_CONFIGURED)
-        return settings_spool_path(settings, get, context, path, PATH_MAX);
+        return settings_spool_path(settings, get, NULL, path, PATH_MAX);
     if (place == SPOOL_PLACE_MEMORY && settings->url == NULL)
         return CH_ERR_NOT_FOUND;
     if (place == SPOOL_PLACE_DROP)
@@ -660,7 +659,6 @@ enum ch_status spool_list(const struct spool *spool, struct spool_listing *out)
             fstatat(spool->folder_fd, found->d_name, &file, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         entry.size = file.st_size > 0 ? (uint64_t)file.st_size : 0;
-        entry.modified = file.st_mtim.tv_sec;
         status = listing_add(&listing, &capacity, &entry);
     }
     (void)closedir(directory);

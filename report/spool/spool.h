@@ -46,8 +46,7 @@ struct spool {
 // spool_entry is a report in the spool, as spool_list returns it.
 struct spool_entry {
     char id[REPORT_ID_SIZE];
-    uint64_t size;    // with its cores
-    int64_t modified; // seconds since 1970
+    uint64_t size; // with its cores
 };
 
 struct spool_listing {
@@ -157,7 +156,7 @@ enum spool_place {
 // configured one, or a URL to send to.
 CH_CHECKED enum ch_status spool_place_path(enum spool_place place,
                                            const struct settings *settings,
-                                           settings_get_fn *get, void *context,
+                                           settings_get_fn *get,
                                            char path[static PATH_MAX]);
 
 // spool_place_of_user writes the path of a user's SPOOL_PLACE_TEMPORARY.

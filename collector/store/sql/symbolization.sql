@@ -54,11 +54,6 @@ SET group_number = ?2,
     fingerprint = ?3, title = ?5, summary = ?6
 WHERE number = ?1
 
--- name: STORE_RENAME_GROUP
-UPDATE groups
-SET title = ?2, summary = ?3, stack = ?4
-WHERE number = ?1 AND last_seen <= ?5
-
 -- name: STORE_RENAME_DECISION
 SELECT number, fingerprint, title, status, status_release, status_time, note, assignee
 FROM groups
