@@ -33,7 +33,10 @@ static void append_encoded(const char *value, char *out, size_t size)
                                (unsigned char)*value);
 }
 
-void s3_address_query(const char *prefix, const char *after, char *out, size_t size)
+// s3_address_query writes the query that lists objects whose names begin with prefix,
+// those after `after`: sorted and encoded as a signature needs them.
+static void s3_address_query(const char *prefix, const char *after, char *out,
+                             size_t size)
 {
     (void)snprintf(out, size, "list-type=2&prefix=");
     append_encoded(prefix, out, size);

@@ -40,10 +40,6 @@ struct s3 {
 CH_CHECKED enum ch_status s3_address_open(const char *address, struct s3 *out,
                                           char why[S3_WHY_SIZE]);
 
-// s3_address_query writes the query that lists objects whose names begin with prefix,
-// those after `after`: sorted and encoded as a signature needs them.
-void s3_address_query(const char *prefix, const char *after, char *out, size_t size);
-
 // s3_object is an object of a listing; name is without the prefix.
 struct s3_object {
     const char *name;

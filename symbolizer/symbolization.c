@@ -50,8 +50,11 @@ static bool image_key(const struct report_image *image, char key[static IMAGE_KE
            IMAGE_KEY_SIZE - length;
 }
 
-json_t *symbolization_memo_image(struct symbolization_memo *memo,
-                                 const struct report_image *image)
+// symbolization_memo_image is what memo has of an image, {places: {key: names},
+// package: P}, which is made if there is nothing yet; image NULL stands for what is in
+// no image. NULL: the image is not remembered, memory is short, or memo is NULL.
+static json_t *symbolization_memo_image(struct symbolization_memo *memo,
+                                        const struct report_image *image)
 {
     char key[IMAGE_KEY_SIZE];
     if (memo == NULL || !image_key(image, key))
@@ -65,7 +68,9 @@ json_t *symbolization_memo_image(struct symbolization_memo *memo,
     return json_object_set_new(memo->images, key, found) == 0 ? found : NULL;
 }
 
-void symbolization_memo_count(struct symbolization_memo *memo, size_t places)
+// symbolization_memo_count counts places that were added. A memo that has too many
+// starts anew.
+static void symbolization_memo_count(struct symbolization_memo *memo, size_t places)
 {
     memo->place_count += places;
     if (memo->place_count <= PLACES_MAX)

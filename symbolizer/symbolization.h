@@ -118,13 +118,3 @@ struct symbolization_memo {
 };
 
 void symbolization_memo_deinit(struct symbolization_memo *memo);
-
-// symbolization_memo_image is what memo has of an image, {places: {key: names},
-// package: P}, which is made if there is nothing yet; image NULL stands for what is in
-// no image. NULL: the image is not remembered, memory is short, or memo is NULL.
-json_t *symbolization_memo_image(struct symbolization_memo *memo,
-                                 const struct report_image *image);
-
-// symbolization_memo_count counts places that were added. A memo that has too many
-// starts anew.
-void symbolization_memo_count(struct symbolization_memo *memo, size_t places);

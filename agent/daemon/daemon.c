@@ -147,7 +147,8 @@ static void warm_entries(pid_t pid)
     facts_remember_root(pid);
 }
 
-void warm_begin(pid_t pid, const struct settings *settings)
+// warm_begin prepares for a crash of process pid; 0: of one that is not known.
+static void warm_begin(pid_t pid, const struct settings *settings)
 {
     warm_code();
     warm_stack();

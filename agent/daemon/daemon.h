@@ -38,8 +38,5 @@ void daemon_again(int socket) __attribute__((noreturn));
 // None of it is remembered as a fact: a report reads everything anew, but for the
 // system's name, where the file that has it is unchanged.
 
-// warm_begin prepares for a crash of process pid; 0: of one that is not known.
-void warm_begin(pid_t pid, const struct settings *settings);
-
 // warm_bytes touches each page of what is there, and changes nothing.
 void warm_bytes(void *bytes, size_t size);

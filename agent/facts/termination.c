@@ -54,7 +54,10 @@ bool kernel_log_find_oom(const char *log, pid_t pid, uint64_t since_ns, char *ou
     return found;
 }
 
-bool kernel_log_oom(pid_t pid, uint64_t since_ns, char *out, size_t size)
+// kernel_log_oom copies the last line by which the kernel said that it killed process
+// pid for memory since since_ns (of CLOCK_BOOTTIME), without its time. False: there is
+// none, or the log cannot be read.
+static bool kernel_log_oom(pid_t pid, uint64_t since_ns, char *out, size_t size)
 {
     char *log = malloc(LOG_BYTES);
     int count = log != NULL ? klogctl(READ_ALL, log, LOG_BYTES - 1) : -1;

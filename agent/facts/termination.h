@@ -64,11 +64,8 @@ void termination_write_memory(struct json_writer *w,
 // read that log, and in a container it has the host's numbers, so it is a witness more
 // where it can be asked.
 
-// kernel_log_oom copies the last line by which the kernel said that it killed process
-// pid for memory since since_ns (of CLOCK_BOOTTIME), without its time. False: there is
-// none, or the log cannot be read.
-bool kernel_log_oom(pid_t pid, uint64_t since_ns, char *out, size_t size);
-
-// kernel_log_find_oom does so in a log that was read.
+// kernel_log_find_oom copies the last line of log by which the kernel said that it
+// killed process pid for memory since since_ns (of CLOCK_BOOTTIME), without its time.
+// False: there is none.
 bool kernel_log_find_oom(const char *log, pid_t pid, uint64_t since_ns, char *out,
                          size_t size);

@@ -148,8 +148,11 @@ static bool find_image_in(const struct capture *capture, uint64_t page, uint64_t
     return false;
 }
 
-bool origin_image_find(const struct capture *capture, uint64_t address,
-                       char out[static ORIGIN_IMAGE_NAME_BYTES])
+// origin_image_find finds the name that the library was opened by which had address,
+// where nothing is mapped now, in at most ORIGIN_IMAGE_PAGES of the heaps.
+enum { ORIGIN_IMAGE_PAGES = 512 };
+static bool origin_image_find(const struct capture *capture, uint64_t address,
+                              char out[static ORIGIN_IMAGE_NAME_BYTES])
 {
     size_t pages_left = ORIGIN_IMAGE_PAGES;
     for (size_t i = 0; i < capture->images.mapping_count; i++) {

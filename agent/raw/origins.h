@@ -27,12 +27,6 @@
 
 enum { ORIGIN_IMAGE_NAME_BYTES = 64 };
 
-// origin_image_find finds the name that the library was opened by which had address,
-// where nothing is mapped now, in at most ORIGIN_IMAGE_PAGES of the heaps.
-enum { ORIGIN_IMAGE_PAGES = 512 };
-bool origin_image_find(const struct capture *capture, uint64_t address,
-                       char out[static ORIGIN_IMAGE_NAME_BYTES]);
-
 enum { ORIGINS_MAX = 24, ORIGIN_TEXT_BYTES = 16 };
 
 struct origin {

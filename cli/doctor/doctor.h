@@ -27,9 +27,6 @@ struct time_span {
 // such moment before now. false: text is none of these.
 bool time_span_read(const char *text, int64_t now, struct time_span *out);
 
-// time_span_has returns true if a second is in span; NULL has all.
-bool time_span_has(const struct time_span *span, int64_t second);
-
 enum doctor_verdict {
     DOCTOR_FINE,
     DOCTOR_NOTE,    // worth knowing, but no report is lost by it

@@ -60,7 +60,8 @@ bool time_span_read(const char *text, int64_t now, struct time_span *out)
     return true;
 }
 
-bool time_span_has(const struct time_span *span, int64_t second)
+// time_span_has returns true if a second is in span; NULL has all.
+static bool time_span_has(const struct time_span *span, int64_t second)
 {
     return span == NULL || (second >= span->first && second <= span->last);
 }

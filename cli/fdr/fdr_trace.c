@@ -35,7 +35,9 @@ static size_t trace_pread(const struct fdr_trace *trace, uint64_t offset, void *
     return got;
 }
 
-void fdr_trace_complain(struct fdr_trace *trace, const struct fdr_problem *problem)
+// fdr_trace_complain notes a problem that the caller found.
+static void fdr_trace_complain(struct fdr_trace *trace,
+                               const struct fdr_problem *problem)
 {
     if (problem->harmless)
         return;

@@ -62,9 +62,6 @@ CH_CHECKED enum ch_status fdr_trace_read(struct fdr_trace *trace, fdr_trace_use 
 CH_CHECKED enum ch_status fdr_trace_profile(struct fdr_trace *trace, struct text *data,
                                             struct xray_profile *out);
 
-// fdr_trace_complain notes a problem that the caller found.
-void fdr_trace_complain(struct fdr_trace *trace, const struct fdr_problem *problem);
-
 // fdr_trace_result is the exit code after everything was printed. status is that of
 // reading; a failure or the first problem is reported.
 int fdr_trace_result(const struct fdr_trace *trace, enum ch_status status);

@@ -21,7 +21,10 @@
 
 enum { SMALL_BYTES = 4096, ENVIRONMENT_MAX = 64 << 10 };
 
-bool surroundings_is_shown(const char *name, size_t size, const char *program)
+// surroundings_is_shown returns true if the environment variable of size bytes belongs
+// to those that a report of the program has: LANG, LC_*, PATH, TZ, TMPDIR, LD_*,
+// MALLOC_*, GLIBC_TUNABLES, and those that begin with the program's name.
+static bool surroundings_is_shown(const char *name, size_t size, const char *program)
 {
     static const char *const names[] = { "LANG", "LANGUAGE", "PATH",
                                          "TZ",   "TMPDIR",   "GLIBC_TUNABLES" };

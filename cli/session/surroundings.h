@@ -22,8 +22,3 @@ void surroundings_add_environment(json_t *report, const struct settings *setting
 // names of unit, container and pod, the kernel's taint and what its log says of the
 // process. Called by the free phase alone.
 void surroundings_add_system(json_t *report, const struct settings *settings);
-
-// surroundings_is_shown returns true if the environment variable of size bytes belongs
-// to those that a report of the program has: LANG, LC_*, PATH, TZ, TMPDIR, LD_*,
-// MALLOC_*, GLIBC_TUNABLES, and those that begin with the program's name.
-bool surroundings_is_shown(const char *name, size_t size, const char *program);

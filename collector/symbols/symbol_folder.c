@@ -34,7 +34,8 @@ bool symbol_folder_id_ok(const char *id)
            length < SYMBOL_FOLDER_ID_SIZE;
 }
 
-const char *symbol_kind_ending(enum symbol_kind kind)
+// symbol_kind_ending is how names of files of a kind end.
+static const char *symbol_kind_ending(enum symbol_kind kind)
 {
     static const char *const endings[SYMBOL_KINDS] = { ".debug", ".sources", "",
                                                        ".sym" };
@@ -164,7 +165,9 @@ bool symbol_folder_section(int fd, const char *name, uint64_t *out_offset,
     return found;
 }
 
-void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id)
+// symbol_folder_drop removes the file alone.
+static void symbol_folder_drop(const char *folder, enum symbol_kind kind,
+                               const char *id)
 {
     char path[SYMBOL_FOLDER_PATH_SIZE];
     if (symbol_folder_id_ok(id) && file_path(folder, kind, id, path))

@@ -35,9 +35,6 @@ enum symbol_kind {
     SYMBOL_KINDS
 };
 
-// symbol_kind_ending is how names of files of a kind end.
-const char *symbol_kind_ending(enum symbol_kind kind);
-
 // symbol_upload is a file on its way in.
 struct symbol_upload {
     char folder[SYMBOL_FOLDER_PATH_SIZE];
@@ -91,9 +88,8 @@ struct symbol_parts symbol_folder_parts(int fd);
 bool symbol_folder_section(int fd, const char *name, uint64_t *out_offset,
                            uint64_t *out_size);
 
-// symbol_folder_drop removes the file of that kind for a build ID, symbol_folder_remove
-// what was made of it too.
-void symbol_folder_drop(const char *folder, enum symbol_kind kind, const char *id);
+// symbol_folder_remove removes the file of that kind for a build ID, and what was made
+// of it.
 void symbol_folder_remove(const char *folder, enum symbol_kind kind, const char *id);
 
 // symbol_folder_cache writes the path of folder's symbol caches, and returns out, or

@@ -120,10 +120,12 @@ static void find_debug_frame(void *context, size_t index)
                                &space->unwind[index]);
 }
 
-enum ch_status argument_space_walk(struct argument_space *space,
-                                   const struct unwind_arch *arch,
-                                   const struct unwind_registers *registers,
-                                   unwind_frame_fn *visit, void *context)
+// argument_space_walk passes each frame of a stack of architecture arch to visit. An
+// image's rules are available once visit has opened it.
+static enum ch_status argument_space_walk(struct argument_space *space,
+                                          const struct unwind_arch *arch,
+                                          const struct unwind_registers *registers,
+                                          unwind_frame_fn *visit, void *context)
 {
     enum ch_status status = CH_OK;
     if (space->space == NULL) {

@@ -45,13 +45,6 @@ void argument_space_deinit(struct argument_space *space);
 // argument_space_open gives image index with its files open.
 struct argument_image *argument_space_open(struct argument_space *space, size_t index);
 
-// argument_space_walk passes each frame of a stack of architecture arch to visit. An
-// image's rules are available once visit has opened it.
-CH_CHECKED enum ch_status argument_space_walk(struct argument_space *space,
-                                              const struct unwind_arch *arch,
-                                              const struct unwind_registers *registers,
-                                              unwind_frame_fn *visit, void *context);
-
 // ARGUMENT_CALLS_MAX is the number of calls of a thread that are examined.
 enum { ARGUMENT_CALLS_MAX = 256 };
 

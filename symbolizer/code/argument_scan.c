@@ -206,10 +206,12 @@ static bool targets_fit(struct argument_code *code)
     return true;
 }
 
-enum ch_status argument_code_init(struct argument_code *code,
-                                  const struct argument_machine *machine,
-                                  uint64_t entry, uint64_t size,
-                                  argument_code_fn *bytes, void *context)
+// argument_code_init decodes the function of size bytes at entry. CH_ERR_UNSUPPORTED:
+// it cannot be decoded.
+static enum ch_status argument_code_init(struct argument_code *code,
+                                         const struct argument_machine *machine,
+                                         uint64_t entry, uint64_t size,
+                                         argument_code_fn *bytes, void *context)
 {
     const struct source source = { machine, bytes, context };
     *code = (struct argument_code){ .machine = machine, .entry = entry, .size = size };
@@ -240,7 +242,9 @@ size_t argument_code_find(const struct argument_code *code, uint64_t vaddr)
     return found != NULL ? (size_t)(found - code->steps) : SIZE_MAX;
 }
 
-size_t argument_code_next(const struct argument_code *code, size_t i)
+// argument_code_next gives the index of the instruction that follows i when it does not
+// jump, SIZE_MAX: none.
+static size_t argument_code_next(const struct argument_code *code, size_t i)
 {
     const struct argument_step *step = &code->steps[i];
     if (!goes_on(&step->effects))
@@ -252,7 +256,9 @@ size_t argument_code_next(const struct argument_code *code, size_t i)
     return argument_code_find(code, step->vaddr + step->effects.length);
 }
 
-size_t argument_code_jump(const struct argument_code *code, size_t i)
+// argument_code_jump gives the index of the instruction that i jumps to, SIZE_MAX:
+// none, or outside of the function.
+static size_t argument_code_jump(const struct argument_code *code, size_t i)
 {
     const struct instruction_effects *effects = &code->steps[i].effects;
     return is_jump(effects) ? argument_code_find(code, effects->target) : SIZE_MAX;

@@ -45,24 +45,10 @@ struct argument_code {
 typedef const uint8_t *argument_code_fn(void *context, uint64_t vaddr,
                                         size_t *out_size);
 
-// argument_code_init decodes the function of size bytes at entry. CH_ERR_UNSUPPORTED:
-// it cannot be decoded.
-CH_CHECKED enum ch_status argument_code_init(struct argument_code *code,
-                                             const struct argument_machine *machine,
-                                             uint64_t entry, uint64_t size,
-                                             argument_code_fn *bytes, void *context);
 void argument_code_deinit(struct argument_code *code);
 
 // argument_code_find gives the index of the instruction at vaddr, SIZE_MAX: none.
 size_t argument_code_find(const struct argument_code *code, uint64_t vaddr);
-
-// argument_code_next gives the index of the instruction that follows i when it does not
-// jump, SIZE_MAX: none.
-size_t argument_code_next(const struct argument_code *code, size_t i);
-
-// argument_code_jump gives the index of the instruction that i jumps to, SIZE_MAX:
-// none, or outside of the function.
-size_t argument_code_jump(const struct argument_code *code, size_t i);
 
 // An argument_point is the state at one point.
 struct argument_point {

@@ -224,8 +224,11 @@ static enum ch_status open_table(struct reading *reading)
                : CH_ERR_UNSUPPORTED;
 }
 
-enum ch_status line_header_read(struct line_header *out, struct line_files *files,
-                                const struct line_source *source)
+// line_header_read reads the header of the table at source and adds its directories and
+// files to files.
+static enum ch_status line_header_read(struct line_header *out,
+                                       struct line_files *files,
+                                       const struct line_source *source)
 {
     struct reading reading = { .source = source, .files = files };
     enum ch_status status = open_table(&reading);

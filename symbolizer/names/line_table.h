@@ -59,12 +59,6 @@ struct line_header {
     uint8_t operand_counts[256]; // by opcode
 };
 
-// line_header_read reads the header of the table at source and adds its directories and
-// files to files.
-CH_CHECKED enum ch_status line_header_read(struct line_header *out,
-                                           struct line_files *files,
-                                           const struct line_source *source);
-
 struct line_row {
     uint64_t address;
     uint32_t line;   // 0: no line

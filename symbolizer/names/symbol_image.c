@@ -64,7 +64,10 @@ static int by_start(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-enum ch_status unit_dies_read(struct unit_dies *out, const struct unit_index *index)
+// unit_dies_read lists the functions of all units of index that were opened, as
+// unit_index_edges does, and that refer to no other unit and are not split.
+static enum ch_status unit_dies_read(struct unit_dies *out,
+                                     const struct unit_index *index)
 {
     enum ch_status status = CH_OK;
     *out = (struct unit_dies){ 0 };

@@ -33,11 +33,6 @@ struct unit_dies {
     size_t capacity;
 };
 
-// unit_dies_read lists the functions of all units of index that were opened, as
-// unit_index_edges does, and that refer to no other unit and are not split.
-CH_CHECKED enum ch_status unit_dies_read(struct unit_dies *out,
-                                         const struct unit_index *index);
-
 // unit_dies_deinit frees what dies hold; zeroed ones are empty.
 void unit_dies_deinit(struct unit_dies *dies);
 

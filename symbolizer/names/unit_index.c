@@ -159,7 +159,7 @@ struct open_spaces {
     unsigned count;
 };
 
-void unit_spaces_deinit(struct unit_spaces *spaces)
+static void unit_spaces_deinit(struct unit_spaces *spaces)
 {
     free(spaces->spaces);
     free(spaces->members);
@@ -217,7 +217,8 @@ static enum ch_status note_scope(struct unit_spaces *spaces, struct open_spaces 
     return status;
 }
 
-enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit)
+// unit_spaces_read reads those of unit. On failure nothing is held.
+static enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit)
 {
     struct open_spaces open = { .count = 0 };
     struct die_member member;
@@ -253,9 +254,12 @@ static enum ch_status append_space(const struct unit_spaces *spaces, uint32_t sp
     return CH_OK;
 }
 
-enum ch_status unit_spaces_qualify(const struct unit_spaces *spaces,
-                                   uint64_t die_offset, const char *name,
-                                   struct text *out)
+// unit_spaces_qualify appends name, the name of the function at die_offset, after its
+// scope: "settings::(anonymous namespace)::read". CH_ERR_NOT_FOUND: it has no scope, or
+// one without a name.
+static enum ch_status unit_spaces_qualify(const struct unit_spaces *spaces,
+                                          uint64_t die_offset, const char *name,
+                                          struct text *out)
 {
     size_t after =
         SORTED_UP_TO(spaces->members, spaces->member_count, die_offset, die_offset);

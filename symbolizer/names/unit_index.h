@@ -99,17 +99,6 @@ struct unit_spaces {
     size_t member_capacity;
 };
 
-// unit_spaces_read reads those of unit. On failure nothing is held.
-CH_CHECKED enum ch_status unit_spaces_read(struct unit_spaces *out, Dwarf_Die *unit);
-void unit_spaces_deinit(struct unit_spaces *spaces);
-
-// unit_spaces_qualify appends name, the name of the function at die_offset, after its
-// scope: "settings::(anonymous namespace)::read". CH_ERR_NOT_FOUND: it has no scope, or
-// one without a name.
-CH_CHECKED enum ch_status unit_spaces_qualify(const struct unit_spaces *spaces,
-                                              uint64_t die_offset, const char *name,
-                                              struct text *out);
-
 // A unit_site is what is known of a scope that was looked up.
 struct unit_site {
     const char *raw_name;  // NULL: the entry has no name

@@ -53,7 +53,9 @@ enum ch_status sentry_sessions_write(const struct sentry_sessions *sessions,
     return made && text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-void sentry_sessions_write_crash(const json_t *report, struct text *out)
+// sentry_sessions_write_crash appends the item of an envelope that says that the
+// session of a report crashed: nothing, if the report has no session or no release.
+static void sentry_sessions_write_crash(const json_t *report, struct text *out)
 {
     char id[SESSION_ID_SIZE];
     const char *session = report_string(report, "session");

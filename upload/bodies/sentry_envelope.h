@@ -33,7 +33,3 @@ struct sentry_sessions {
 // unix_ms.
 CH_CHECKED enum ch_status sentry_sessions_write(const struct sentry_sessions *sessions,
                                                 int64_t unix_ms, struct text *out);
-
-// sentry_sessions_write_crash appends the item of an envelope that says that the
-// session of a report crashed: nothing, if the report has no session or no release.
-void sentry_sessions_write_crash(const json_t *report, struct text *out);
