@@ -91,66 +91,22 @@ static struct secret_span secret_span_word(const char *at, bool spelt)
 
 // words_said are words that a sentence about a secret continues with, where another
 // text has the secret.
-static const char *const words_said[] = {
-    "also",
-    "and",
-    "are",
-    "argument",
-    "auth",
-    "authentication",
-    "authorization",
-    "but",
-    "can",
-    "cannot",
-    "could",
-    "did",
-    "does",
-    "expired",
-    "failed",
-    "flag",
-    "for",
-    "from",
-    "has",
-    "have",
-    "if",
-    "in",
-    "is",
-    "it",
-    "may",
-    "missing",
-    "multiple",
-    "must",
-    "needs",
-    "not",
-    "of",
-    "on",
-    "option",
-    "or",
-    "realm",
-    "requires",
-    "scheme",
-    "should",
-    "that",
-    "the",
-    "to",
-    "token",
-    "tokens",
-    "used",
-    "was",
-    "which",
-    "will",
-    "with",
-    "without",
-};
+static const char words_said[] =
+    "also and are argument auth authentication authorization but can cannot "
+    "could did does expired failed flag for from has have if in is it may "
+    "missing multiple must needs not of on option or realm requires scheme "
+    "should that the to token tokens used was which will with without";
+
 // secret_span_is_said is true for a word that follows the name of a secret in
 // sentences: `--token requires`, `Bearer authentication`.
 static bool secret_span_is_said(const struct secret_span *word)
 {
     size_t length = (size_t)(word->end - word->start);
-    for (size_t i = 0; i < sizeof(words_said) / sizeof(words_said[0]); i++) {
-        if (strlen(words_said[i]) == length &&
-            strncasecmp(words_said[i], word->start, length) == 0)
+    for (const char *at = words_said; *at != 0; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        if (size == length && strncasecmp(at, word->start, length) == 0)
             return true;
+        at += size;
     }
     return length == 0;
 }
@@ -401,7 +357,7 @@ static struct secret_span value_span(const struct sanitizing *s, const char *at,
         return secret_span_quoted(at, &mark);
     if (mark.character == '[' && sure >= SECRET_NAME_ALWAYS)
         return secret_span_up_to(at + mark.length, "]", spelt);
-    if (mark.character == '{' && at[1] != '"' && sure >= SECRET_NAME_ALWAYS)
+    if (mark.character == '{' && sure >= SECRET_NAME_ALWAYS)
         return secret_span_up_to(at + mark.length, "}", spelt);
     if (separator->character == '>')
         return secret_span_up_to(at, "<", spelt);
@@ -452,13 +408,21 @@ static bool mask_value(struct sanitizing *s, const char *at,
     if (first.character == '\n' || *at == 0 || (sure == SECRET_NAME_NONE && !named))
         return false;
     struct secret_span value = value_span(s, at, sure, separator);
+    struct secret_mark next = secret_mark_at(value.end);
+    bool called = value.end != value.start && value.end[-1] == '(';
+    if (called && (next.character == '"' || next.character == '\''))
+        value = secret_span_quoted(value.end, &next); // password: Some("x")
+    else if (called)
+        return false; // a call, whose argument follows
+    else if (next.character == '\n' && value.end - value.start <= 2 &&
+             (*value.start == '|' || *value.start == '>')) // a block of YAML
+        value = secret_span_up_to(secret_span_after_blanks(value.end + next.length),
+                                  "\n\r", separator->length > 1);
     size_t length = (size_t)(value.end - value.start);
     if (named)
         s->pending = secret_name_of(value.start, length);
     if (named && s->pending >= SECRET_NAME_DATA)
         return false; // {"name": "DB_PASSWORD", "value": ...
-    if (length != 0 && value.end[-1] == '(')
-        return false; // a call, whose argument follows
     if (!secret_value_counts(sure, form, value.start, length))
         return false;
     replace_part(s, value.start, value.end, MASK);
@@ -563,7 +527,9 @@ static bool mask_element(struct sanitizing *s, const struct secret_mark *mark)
     struct secret_span value =
         secret_span_up_to(s->at + mark->length, "<", mark->length > 1);
     struct secret_mark end = secret_mark_at(value.end);
-    return end.character == '<' && value.end[end.length] == '/' &&
+    char after = value.end[end.length]; // the text may be cut
+    return (end.character == '<' ? after == '/' || after == 0
+                                 : secret_text_is_name(*value.start)) &&
            mask_value(s, value.start, mark);
 }
 
@@ -595,8 +561,9 @@ static bool keeps_name(const struct name *name, const char *at,
         return true;
     case '"':
     case '\'':
-    case ']':
         return name->in_quotes;
+    case ']': // user[password]=x, of a form
+        return name->in_quotes || secret_mark_at(at + mark->length).character == '=';
     case '(':
         return at[mark->length] == '"' || at[mark->length] == '\'';
     default:
@@ -634,6 +601,9 @@ static enum secret_name introduced_sure(const struct sanitizing *s,
         { "requirepass", SECRET_NAME_ALWAYS }, { "masterauth", SECRET_NAME_ALWAYS },
         { "Basic", SECRET_NAME_RARE },         { "Negotiate", SECRET_NAME_RARE },
         { "NTLM", SECRET_NAME_RARE },          { "ApiKey", SECRET_NAME_RARE },
+        { "PASS", SECRET_NAME_RARE },          { "AUTH", SECRET_NAME_RARE },
+        { "PLAIN", SECRET_NAME_RARE },         { "password", SECRET_NAME_RARE },
+        { "token", SECRET_NAME_RARE },
     };
     if (name_is(word, "bearer"))
         return *word->start == 'B' ? SECRET_NAME_ALWAYS : SECRET_NAME_RARE;
@@ -643,7 +613,10 @@ static enum secret_name introduced_sure(const struct sanitizing *s,
         if (name_is(word, introductions[i].word))
             return introductions[i].sure;
     }
-    return SECRET_NAME_NONE;
+    // set -gx GH_TOKEN x
+    bool names = secret_text_is_variable(word->start, word->length) &&
+                 secret_name_of(word->start, word->length) >= SECRET_NAME_DATA;
+    return names ? SECRET_NAME_RARE : SECRET_NAME_NONE;
 }
 
 // mask_introduced masks the word after `Bearer`.
@@ -752,7 +725,9 @@ static void scan_word(struct sanitizing *s)
     word.in_prose = s->mark == 0;
     word.in_quotes =
         s->mark_end == word.start && s->mark != 0 && strchr("\"'`", s->mark) != NULL;
-    word.in_tag = s->mark_end == word.start && s->mark == '<';
+    word.in_tag = s->mark_end == word.start &&
+                  (s->mark == '<' || (s->mark == ':' && s->tag.start != NULL &&
+                                      s->tag.start + s->tag.length + 1 == word.start));
     s->after_machine |= name_is(&word, "machine");
     s->name = word;
     if (word.in_tag)

@@ -134,6 +134,7 @@ static const struct secret_word secret_words[] = {
     { "pwd", SECRET_NAME_DATA, ENDING },
     { "pw", SECRET_NAME_DATA, ENDING },
     { "pswd", SECRET_NAME_ALWAYS, WHOLE },
+    { "psk", SECRET_NAME_DATA, WHOLE },
     { "secret", SECRET_NAME_ALWAYS, ENDING },
     { "secrets", SECRET_NAME_DATA, WHOLE },
     { "credential", SECRET_NAME_ALWAYS, ENDING },

@@ -241,4 +241,7 @@ LISTED = (
     ("s", "-----BEGIN RSA PRIVATE KEY-----\n%s"), ("s", '{"api_key":"%s"}'),
     ("s", "Authorization: Bearer %s"), ("n", "password\x1f%s"), ("n", "session\x1f%s"),
     ("s", "cannot read conf:   - GITHUB_TOKEN: %s"), ("a", "app\x1fDBPASS=%s"), ("s", "{\\\"password\\\": \\\"%s\\\"}"),
+    ("s", '{"password":{"value":"%s"}}'), ("s", "user[password]=%s&x=1"), ("s", "user%%5Bpassword%%5D=%s&x=1"),
+    ("s", "<wsse:Password>%s</wsse:Password>"), ("s", 'Login { password: Some("%s") }'), ("s", 'ssid="home" psk="%s"'),
+    ("s", "db:\n  password: >-\n    %s\n  port: 1\n"), ("s", "<password>%s</password>"),
 )
