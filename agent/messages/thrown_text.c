@@ -100,7 +100,9 @@ static void add_bases(const struct memory_reader *reader, struct thrown_object f
         memory_read_word(reader, vtable - 8, &own_type) != CH_OK ||
         thrown_type_name(reader, own_type, kind, sizeof(kind)) != CH_OK)
         return;
-    if (strcmp(kind, "N10__cxxabiv120__si_class_type_infoE") == 0 &&
+    bool single = strcmp(kind, "N10__cxxabiv120__si_class_type_infoE") == 0 ||
+                  strcmp(kind, "St19__iosfail_type_info") == 0; // std::__ios_failure's
+    if (single &&
         memory_read_word(reader, from.type + INFO_SINGLE_BASE, &base) == CH_OK)
         add_type(walk, base, from.object);
     else if (strcmp(kind, "N10__cxxabiv121__vmi_class_type_infoE") == 0)
@@ -110,7 +112,8 @@ static void add_bases(const struct memory_reader *reader, struct thrown_object f
 void thrown_declared(const struct memory_reader *reader, struct thrown_object *thrown)
 {
     static const char *const derived[] = { "St17_Nested_exceptionI", // libstdc++
-                                           "NSt3__18__nestedI" };    // libc++
+                                           "St13__ios_failure",
+                                           "NSt3__18__nestedI" }; // libc++
     struct walk bases = { .count = 0 };
     char name[EXCEPTION_TYPE_MAX];
     if (thrown_type_name(reader, thrown->type, name, sizeof(name)) != CH_OK)
@@ -196,14 +199,18 @@ static void read_thrown_what(const struct memory_reader *reader,
                              const struct thrown_object *thrown,
                              char out[static EXCEPTION_WHAT_MAX])
 {
+    static const char stream[] = "NSt8ios_base7failureB5cxx11E";
     char of_error[EXCEPTION_WHAT_MAX] = "";
+    bool below = false;
     struct walk walk = { .types = { *thrown }, .count = 1 };
     for (size_t i = 0; i < walk.count; i++) {
         char name[EXCEPTION_TYPE_MAX];
         if (thrown_type_name(reader, walk.types[i].type, name, sizeof(name)) != CH_OK)
             continue;
         // A what() that is not understood returns something else than the text below.
-        if (strcmp(name, "St9exception") == 0 &&
+        // That of a stream's failure calls the one below, through a PLT.
+        below = below || (i == 0 && strcmp(name, stream) == 0);
+        if (strcmp(name, "St9exception") == 0 && !below &&
             follow_what(reader, code, walk.types[i].object, out) != CH_ERR_FAULT)
             return;
         if (strcmp(name, "St11logic_error") == 0 ||

@@ -51,6 +51,11 @@
 //   says: Uncaught exception .*filesystem_error: filesystem error: cannot get file
 //     size: No such file or directory .*/nowhere/at/all
 //   in: main
+// case stream
+//   kind: uncaught-exception
+//   says: Uncaught exception std::ios_base::failure.*: basic_ios::clear: iostream error
+//   in: main
+//   builds: g++
 // case system
 //   kind: uncaught-exception
 //   says: Uncaught exception std::system_error: the ledger: No such file or directory
@@ -110,6 +115,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -264,6 +270,11 @@ int main(int, char **argv)
         return std::get<0>(std::variant<int, char>('a'));
     if (how == "filesystem")
         (void)std::filesystem::file_size("/nowhere/at/all");
+    if (how == "stream") {
+        std::ifstream file;
+        file.exceptions(std::ios::failbit);
+        file.open("/nowhere/at/all");
+    }
     if (how == "system")
         throw std::system_error(2, std::generic_category(), "the ledger");
     if (how == "int")
