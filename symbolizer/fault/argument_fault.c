@@ -178,6 +178,14 @@ static bool fault_is_null(const struct argument_named *part)
            part->value == 0 && fault_type(part)->kind == TYPE_POINTER;
 }
 
+// fault_is_unmapped returns true if a part is a pointer to where nothing is mapped.
+static bool fault_is_unmapped(const struct fault *f, const struct argument_named *part)
+{
+    return part->has_value && !part->is_address && part->scale == 1 &&
+           fault_type(part)->kind == TYPE_POINTER &&
+           !held_file_is_mapped(f->trace.stack->held, part->value);
+}
+
 // fault_is_outside returns true if a part is an index that is outside of the array
 // whose address the other one is, and notes the array.
 static bool fault_is_outside(struct fault *f, const struct argument_named *part,
@@ -238,10 +246,11 @@ static bool fault_name_sum(struct fault *f, const struct instruction_memory *mem
                        f->parts[1].value * f->parts[1].scale ==
                    base;
     }
-    int bad = 2; // a null pointer, or an index that is too large
+    int bad = 2; // a null pointer, or one to no memory, or an index that is too large
     for (int i = 1; named && i >= 0; i--)
         if (fault_is_null(&f->parts[i]) ||
-            (both && fault_is_outside(f, &f->parts[i], &f->parts[1 - i])))
+            (both && (fault_is_unmapped(f, &f->parts[i]) ||
+                      fault_is_outside(f, &f->parts[i], &f->parts[1 - i]))))
             bad = i;
     if (bad != 2)
         fault_blame(f, bad);
@@ -631,39 +640,50 @@ static bool fault_runs_on(const struct fault *f)
     return at < EDGE_BYTES || at >= PAGE_BYTES - EDGE_BYTES;
 }
 
-// fault_find tries all ways. takes_returned: a value that no variable has is named by
-// the function that returned it.
-static json_t *fault_find(const json_t *report, const struct argument_stack *stack,
-                          const json_t *frames, const json_t *shown,
-                          bool takes_returned)
+// fault_forget takes back what a way that named nothing has noted.
+static void fault_forget(struct fault *f)
+{
+    f->base = INSTRUCTION_NO_REGISTER;
+    f->function = NULL;
+    f->container = f->passed_as = f->state = NULL;
+    f->elements = f->block_bytes = 0;
+    f->likely = f->number = false;
+    f->text[0] = 0;
+}
+
+// fault_name tries all ways until one names the bad value, or a call was refused.
+static bool fault_name(struct fault *f)
 {
     static bool (*const ways[])(struct fault *) = {
         fault_name_freed,   fault_name_target, fault_name_passed, fault_name_operand,
         fault_name_divisor, fault_name_length, fault_name_index,  fault_name_outer,
     };
-    struct fault *f = calloc(1, sizeof(*f));
-    json_t *variable = NULL;
-    if (f == NULL)
-        return NULL;
-    f->crash = json_object_get(report, "crash");
-    f->shown = shown;
-    f->trace.stack = stack;
-    f->trace.frames = frames;
-    f->trace.takes_returned = takes_returned;
-    f->innermost = stack->calls;
-    f->base = INSTRUCTION_NO_REGISTER;
-    bool stopped = stack->count != 0 && f->innermost->frame.activation &&
-                   argument_machine_of(stack->arch) != NULL;
-    for (size_t i = 0;
-         stopped && variable == NULL && i < sizeof(ways) / sizeof(ways[0]); i++)
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !f->refused; i++) {
+        fault_forget(f);
         if (ways[i](f) && fault_settle(f))
-            variable = fault_write(f);
-        else if (f->refused)
-            variable = json_object();
-    json_t *nearest =
-        stopped && f->container == NULL && (variable == NULL || fault_runs_on(f))
-            ? argument_index_nearest(&f->trace, f->crash)
-            : NULL;
+            return true;
+    }
+    fault_forget(f);
+    return false;
+}
+
+// fault_find names the bad value: by a variable that has it, else by the function that
+// returned it.
+static json_t *fault_find(struct fault *f)
+{
+    if (f->trace.stack->count == 0 || !f->innermost->frame.activation ||
+        argument_machine_of(f->trace.stack->arch) == NULL)
+        return NULL;
+    bool named = fault_name(f);
+    if (!named && f->trace.met_returned) {
+        f->trace.takes_returned = true;
+        f->refused = false;
+        named = fault_name(f);
+    }
+    json_t *variable = named ? fault_write(f) : f->refused ? json_object() : NULL;
+    json_t *nearest = f->container == NULL && (variable == NULL || fault_runs_on(f))
+                          ? argument_index_nearest(&f->trace, f->crash)
+                          : NULL;
     if (nearest != NULL && variable == NULL)
         variable = json_object();
     if (nearest != NULL)
@@ -671,22 +691,25 @@ static json_t *fault_find(const json_t *report, const struct argument_stack *sta
     if (f->refused)
         (void)json_object_set_new(variable, "target",
                                   json_sprintf("0x%" PRIx64, f->value));
-    argument_named_deinit(&f->named);
-    argument_named_deinit(&f->parts[0]);
-    argument_named_deinit(&f->parts[1]);
-    text_deinit(&f->array);
-    free(f);
     return variable;
 }
 
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
                             const json_t *frames, const json_t *shown)
 {
-    json_t *found = fault_find(report, stack, frames, shown, false);
-    if (json_object_get(found, "expression") != NULL)
-        return found;
-    json_t *returned = fault_find(report, stack, frames, shown, true);
-    bool better = found == NULL || json_object_get(returned, "expression") != NULL;
-    json_decref(better ? found : returned);
-    return better ? returned : found;
+    struct fault *f = calloc(1, sizeof(*f));
+    if (f == NULL)
+        return NULL;
+    f->crash = json_object_get(report, "crash");
+    f->shown = shown;
+    f->trace.stack = stack;
+    f->trace.frames = frames;
+    f->innermost = stack->calls;
+    json_t *found = fault_find(f);
+    argument_named_deinit(&f->named);
+    argument_named_deinit(&f->parts[0]);
+    argument_named_deinit(&f->parts[1]);
+    text_deinit(&f->array);
+    free(f);
+    return found;
 }

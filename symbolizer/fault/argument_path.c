@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <string.h>
 
 #include "symbolizer/types/type_table.h"
 
@@ -94,4 +95,19 @@ bool argument_path_append(const struct type_table *table, struct argument_part *
         }
     }
     return false;
+}
+
+void argument_path_as_written(struct text *expression)
+{
+    static const char *const before[] = { "__closure->__", "frame_ptr->" };
+    for (size_t i = 0; text_ok(expression) && i < sizeof(before) / sizeof(before[0]);
+         i++) {
+        size_t size = strlen(before[i]);
+        if (expression->size <= size ||
+            memcmp(expression->bytes, before[i], size) != 0 ||
+            expression->bytes[size] == '_')
+            continue;
+        expression->size -= size;
+        memmove(expression->bytes, expression->bytes + size, expression->size + 1);
+    }
 }

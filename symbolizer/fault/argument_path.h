@@ -22,3 +22,7 @@ struct argument_part {
 // such part, or several, as a union does.
 bool argument_path_append(const struct type_table *table, struct argument_part *part,
                           const char *first, struct text *out);
+
+// argument_path_as_written makes `__closure->__a` and `frame_ptr->a` of gcc the name
+// that the source has: `a`, which a lambda has captured or a coroutine keeps.
+void argument_path_as_written(struct text *expression);

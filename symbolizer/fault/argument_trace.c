@@ -2,7 +2,6 @@
 #include "symbolizer/fault/argument_trace.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -193,29 +192,12 @@ static bool trace_follow(struct tracing *t, const struct link *link)
     return !pointer->reference || link->offset == 0;
 }
 
-// trace_source_name makes `__closure->__a` and `frame_ptr->a` of gcc the name that the
-// source has: `a`, which a lambda has captured or a coroutine keeps.
-static void trace_source_name(struct text *expression)
-{
-    static const char *const before[] = { "__closure->__", "frame_ptr->" };
-    for (size_t i = 0; text_ok(expression) && i < sizeof(before) / sizeof(before[0]);
-         i++) {
-        size_t size = strlen(before[i]);
-        if (expression->size <= size ||
-            memcmp(expression->bytes, before[i], size) != 0 ||
-            expression->bytes[size] == '_')
-            continue;
-        expression->size -= size;
-        memmove(expression->bytes, expression->bytes + size, expression->size + 1);
-    }
-}
-
 static bool trace_follow_all(struct tracing *t)
 {
     while (t->count > 0) {
         if (!trace_follow(t, &t->links[--t->count]))
             return false;
-        trace_source_name(&t->out->expression);
+        argument_path_as_written(&t->out->expression);
     }
     return text_ok(&t->out->expression);
 }
@@ -498,9 +480,11 @@ static bool trace_end_at_call(struct tracing *t, size_t step)
     enum { RETURNED = 0 }; // rax, x0
     const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
     struct argument_named *out = t->out;
-    if (!t->trace->takes_returned || effects->flow != INSTRUCTION_CALLS ||
-        effects->target == 0 || t->reg != RETURNED || t->count > 1 ||
-        t->out->scale != 1)
+    if (effects->flow != INSTRUCTION_CALLS || effects->target == 0 ||
+        t->reg != RETURNED || t->count > 1 || t->out->scale != 1)
+        return false;
+    t->trace->met_returned = true;
+    if (!t->trace->takes_returned)
         return false;
     trace_fold(t);
     bool leads = t->count == 1;
@@ -553,22 +537,29 @@ static bool trace_begin(struct argument_trace *trace, size_t index,
     return t->now != SIZE_MAX;
 }
 
-// trace_part names a register that the instruction at step adds to another one. offset:
-// the rest of the address may have been added to it before.
+// trace_begin_part begins with a register that the instruction at step uses.
+static bool trace_begin_part(const struct tracing *whole, size_t step, uint8_t reg,
+                             struct argument_named *out, struct tracing *t)
+{
+    size_t index = (size_t)(whole->call - whole->trace->stack->calls);
+    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(whole->trace, index, out, t))
+        return false;
+    t->at = step;
+    t->reg = reg;
+    t->bytes = WORD_BYTES;
+    return true;
+}
+
+// trace_part names a part of an element's address, to the rest of which constants may
+// have been added before.
 static bool trace_part(const struct tracing *whole, size_t step, uint8_t reg,
-                       bool offset, struct argument_named *out)
+                       struct argument_named *out)
 {
     struct tracing t;
-    size_t index = (size_t)(whole->call - whole->trace->stack->calls);
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(whole->trace, index, out, &t))
+    if (!trace_begin_part(whole, step, reg, out, &t))
         return false;
-    t.at = step;
-    t.reg = reg;
-    t.bytes = WORD_BYTES;
-    t.offset = offset;
-    bool named = trace_back(&t) && !argument_is_returned(out);
-    out->has_value = out->has_value && named;
-    return named;
+    t.offset = true;
+    return trace_back(&t) && !argument_is_returned(out);
 }
 
 // trace_index_value gives the value of an index by its type.
@@ -651,16 +642,26 @@ static bool trace_element(struct tracing *t)
         return false;
     const struct instruction_effects *effects = &t->scan->code.steps[t->sum].effects;
     bool sums = effects->action == INSTRUCTION_SUMS;
-    bool named = trace_part(t, t->sum, sums ? effects->to : effects->memory.base, true,
-                            &parts[0]) &&
-                 trace_part(t, t->sum, sums ? effects->from : effects->memory.index,
-                            true, &parts[1]);
+    bool named =
+        trace_part(t, t->sum, sums ? effects->to : effects->memory.base, &parts[0]) &&
+        trace_part(t, t->sum, sums ? effects->from : effects->memory.index, &parts[1]);
     if (!sums)
         parts[1].scale *= effects->memory.scale;
     named = named && (trace_name_element(t, &parts[0], &parts[1]) ||
                       trace_name_element(t, &parts[1], &parts[0]));
     argument_named_deinit(&parts[0]);
     argument_named_deinit(&parts[1]);
+    return named;
+}
+
+// trace_summand names a register that the instruction at step adds to another one.
+static bool trace_summand(const struct tracing *whole, size_t step, uint8_t reg,
+                          struct argument_named *out)
+{
+    struct tracing t;
+    bool named = trace_begin_part(whole, step, reg, out, &t) &&
+                 (trace_back(&t) || trace_element(&t)) && !argument_is_returned(out);
+    out->has_value = out->has_value && named;
     return named;
 }
 
@@ -720,10 +721,9 @@ bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
     bool sums = action == INSTRUCTION_SUMS;
     if (!sums && (action != INSTRUCTION_ADDRESSES || memory->displacement != 0))
         return false;
-    bool first =
-        trace_part(&t, step, sums ? effects->to : memory->base, false, &out[0]);
+    bool first = trace_summand(&t, step, sums ? effects->to : memory->base, &out[0]);
     bool second =
-        trace_part(&t, step, sums ? effects->from : memory->index, false, &out[1]);
+        trace_summand(&t, step, sums ? effects->from : memory->index, &out[1]);
     if (!sums)
         out[1].scale *= memory->scale;
     return first || second;

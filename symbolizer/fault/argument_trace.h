@@ -44,6 +44,7 @@ struct argument_trace {
     const json_t *frames;
     struct argument_scope scope;
     bool takes_returned; // what a function returned is named, where no variable has it
+    bool met_returned;   // there was such a value
 };
 
 // argument_trace_register names the value that the register reg of call index has

@@ -369,6 +369,52 @@ static int shell_of_user(void)
     return user_of(number == 42 ? "/bin/other" : "/bin/sh");
 }
 
+OWN int trace_of(double **rows, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += rows[i][i];
+    return (int)sum;
+}
+
+// case row_of_null
+//   kind: null-dereference
+//   in: trace_of
+//   says: Read from 0x10, through a null pointer .*; `rows\[i\]` is null
+//   builds: O0 -static -musl
+static int row_of_null(void)
+{
+    double row[4] = { 0 };
+    double *rows[] = { row, row, NULL, row };
+    return trace_of(rows, 4);
+}
+
+struct view {
+    const char *base;
+    long size;
+};
+
+OWN int sum_of(const struct view *view)
+{
+    int sum = 0;
+    for (long i = 0; i < view->size; i++)
+        sum += view->base[i];
+    return sum;
+}
+
+// case after_unmap
+//   kind: unknown|use-after-unmap
+//   in: sum_of
+//   says: Read from 0x.*; `view->base` is 0x
+//   builds: O0 -static -musl
+static int after_unmap(void)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    struct view view = { mmap(NULL, 65536, PROT_READ, flags, -1, 0), 65536 };
+    munmap((void *)view.base, 65536);
+    return sum_of(&view);
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
@@ -381,7 +427,8 @@ static const struct {
     { "named_member", named_member },   { "lock_of_null", lock_of_null },
     { "hour_of_null", hour_of_null },   { "around_null", around_null },
     { "part_of_null", part_of_null },   { "length_of_null", length_of_null },
-    { "shell_of_user", shell_of_user },
+    { "shell_of_user", shell_of_user }, { "row_of_null", row_of_null },
+    { "after_unmap", after_unmap },
 };
 
 int main(int argc, char **argv)
