@@ -270,6 +270,13 @@ void layout_damage(struct layout_view *out, const char *what)
         out->damage = what;
 }
 
+void layout_past_end(struct layout_view *out)
+{
+    out->form = LAYOUT_CHOICE;
+    out->choice = "end()";
+    out->item_count = 0;
+}
+
 void layout_choose(struct layout_object *object, uint64_t index,
                    struct layout_view *out)
 {
@@ -365,11 +372,15 @@ void layout_read_text(struct layout_object *object, struct layout_view *out)
         return;
     }
     bool in_itself = out->address == object->address + SHORT_OFFSET;
-    out->missing = out->size != 0 && memory_read(object->memory, out->address, &last,
-                                                 sizeof(last)) != CH_OK;
+    // libstdc++ ends also an empty text with a NUL; others may point nowhere then.
+    bool ends =
+        strcmp(object->row->paths[0], "_M_dataplus._M_p") == 0 && object->held != NULL;
+    bool unread =
+        memory_read(object->memory, out->address, &last, sizeof(last)) != CH_OK;
+    out->missing = out->size != 0 && unread;
     if (out->size >= SIZE_LIMIT ||
         (in_itself && (out->size + 1) * out->width > SHORT_OFFSET) ||
-        (out->missing &&
+        ((out->missing || (ends && unread)) &&
          (object->held == NULL || !layout_is_mapped(object, out->address))))
         out->kind = NULL;
 }

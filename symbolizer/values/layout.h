@@ -169,6 +169,9 @@ void layout_bits(struct layout_object *object, struct layout_view *out,
 void layout_choose(struct layout_object *object, uint64_t index,
                    struct layout_view *out);
 
+// layout_past_end makes the view one of an iterator that is past the last element.
+void layout_past_end(struct layout_view *out);
+
 // layout_damage notes what contradicts itself.
 void layout_damage(struct layout_view *out, const char *what);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "report/secrets/sanitize.h"
@@ -27,6 +28,7 @@ struct item {
     struct type_place place;
     bool secret;       // its name is secret: its address may be shown, its value not
     bool open;         // ... except for the members of a structure, such as `session`
+    bool is_key;       // ... and except for small numbers, such as keys of maps
     bool sparse;       // its members are optional
     bool optional;     // it is shown if it is set
     uint8_t pointers;  // followed to get here
@@ -92,14 +94,23 @@ static void value_note_name(const struct type_value *how, const char *name,
         sure = known_name(name);
     item->secret = sure >= SECRET_NAME_PAIR;
     item->open = sure == SECRET_NAME_PAIR;
+    size_t length = strlen(name);
+    item->is_key = item->open && length >= strlen("key") &&
+                   strcasecmp(name + length - strlen("key"), "key") == 0;
 }
 
-// is_hidden returns true if a value of the type is not shown.
+// is_hidden returns true if a value of the type is not shown. No secret is a
+// truth value, a fraction, or a value that has a name in the source.
 static bool is_hidden(const struct making *m, const struct item *item, uint32_t type)
 {
-    enum type_kind kind = m->how->table->types[type_strip(m->how->table, type)].kind;
-    bool structure = kind == TYPE_STRUCT || kind == TYPE_UNION;
-    return item->secret && !(item->open && structure);
+    enum { NUMBER_BYTES = 4 };
+    const struct type *of = &m->how->table->types[type_strip(m->how->table, type)];
+    bool structure = of->kind == TYPE_STRUCT || of->kind == TYPE_UNION;
+    bool harmless = of->kind == TYPE_ENUM || of->kind == TYPE_FLOAT ||
+                    (of->kind == TYPE_INTEGER && of->encoding & TYPE_BOOLEAN);
+    bool number = of->kind == TYPE_INTEGER && of->size <= NUMBER_BYTES;
+    return item->secret && !harmless && !(item->open && structure) &&
+           !(item->is_key && number);
 }
 
 // value_is_rust_reference returns true if a pointer is a Box or a reference of Rust,

@@ -8,6 +8,9 @@
 // all variable: missing
 // all builds: O0
 #include <cstring>
+#include <list>
+#include <map>
+#include <string>
 
 struct device {
     int port = 80;
@@ -88,6 +91,44 @@ struct filled : empty {
     return *from->name;
 }
 
+// case past_the_end
+//   in: look_at_ends
+//   shows: last = end\(\), none = end\(\)
+//   never: no-type
+[[gnu::noinline]] static int look_at_ends(std::list<std::string>::iterator last,
+                                          std::map<int, int>::iterator none,
+                                          const int *missing)
+{
+    return (last == last) + (none == none) + *missing;
+}
+
+// case damaged_text
+//   in: look_at_text
+//   shows: _M_p = 0x4141414141414141|text = \{\.\.\.\}
+//   never: text = ""
+[[gnu::noinline]] static int look_at_text(const std::string &text, const int *missing)
+{
+    return (int)text.size() + *missing;
+}
+
+enum access { GUEST = 3, OWNER };
+
+struct entry {
+    int key = 4711;
+    access password = OWNER;
+    bool secret = true;
+    int pin = 4815;
+};
+
+// case harmless_numbers
+//   in: look_at_entry
+//   shows: key = 4711, password = "?OWNER"?, secret = true
+//   never: 4815
+[[gnu::noinline]] static int look_at_entry(entry of, const int *missing)
+{
+    return of.key + *missing;
+}
+
 int main(int, char **arguments)
 {
     const char *name = arguments[1];
@@ -103,5 +144,15 @@ int main(int, char **arguments)
         return look_filled(filled(), empty(), missing);
     if (strcmp(name, "virtual_base") == 0)
         return look_reader(of_both, missing);
+    std::list<std::string> words = { "a", "b" };
+    std::map<int, int> numbers = { { 1, 2 } };
+    if (strcmp(name, "past_the_end") == 0)
+        return look_at_ends(words.end(), numbers.end(), missing);
+    if (strcmp(name, "harmless_numbers") == 0)
+        return look_at_entry(entry(), missing);
+    std::string text;
+    memset(static_cast<void *>(&text), 'A', 8);
+    if (strcmp(name, "damaged_text") == 0)
+        return look_at_text(text, missing);
     return follow(&nameless, missing);
 }
