@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "heap/event.h"
@@ -210,6 +211,19 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     if (error == 0 && pthread_equal(thread, pthread_self()))
         event_name_thread(name);
     return error;
+}
+
+// heap_prctl is prctl, which is declared with a variable number of arguments.
+int heap_prctl(int option, unsigned long first, unsigned long second,
+               unsigned long third, unsigned long fourth) __asm__("prctl");
+
+EXPORT int heap_prctl(int option, unsigned long first, unsigned long second,
+                      unsigned long third, unsigned long fourth)
+{
+    int result = next.prctl(option, first, second, third, fourth);
+    if (option == PR_SET_NAME && result == 0)
+        event_name_thread((const char *)first);
+    return result;
 }
 
 // dlopen is jumped to where the C library finds images: it looks at its caller.

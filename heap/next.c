@@ -97,7 +97,8 @@ bool next_is_preceded(void)
 // is_of_libc returns true if a function is none of an allocator's.
 static bool is_of_libc(const char *symbol)
 {
-    return strncmp(symbol, "dl", 2) == 0 || strncmp(symbol, "pthread", 7) == 0;
+    return strncmp(symbol, "dl", 2) == 0 || strncmp(symbol, "pthread", 7) == 0 ||
+           strcmp(symbol, "prctl") == 0;
 }
 
 // belongs_to_malloc returns true if a function of C is that of malloc's allocator: what

@@ -38,6 +38,7 @@
     ROW(pvalloc, "pvalloc", void *, (size_t size), (size), other_pvalloc(size)) \
     ROW(usable_size, "malloc_usable_size", size_t, (void *block), (block), 0) \
     ROW(name_thread, "pthread_setname_np", int, (pthread_t thread, const char *name), (thread, name), ENOSYS) \
+    ROW(prctl, "prctl", int, (int option, unsigned long first, unsigned long second, unsigned long third, unsigned long fourth), (option, first, second, third, fourth), -1) \
     ROW(dlopen, "dlopen", void *, (const char *file, int mode), (file, mode), NULL) \
     NEXT_NEWS(ROW) \
     ROW(dlclose, "dlclose", int, (void *handle), (handle), 0)

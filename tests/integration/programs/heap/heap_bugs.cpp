@@ -3,9 +3,10 @@
 // heap_bugs KIND ACCESS SIZE HOW THREAD: misuses a block of the heap. KIND: after-free,
 // overflow, underflow, damage, double-free, invalid-free, mismatched, again, none.
 // ACCESS: read or write. HOW: how the block is allocated. THREAD: same, or other:
-// another thread, named io, frees it.
+// another thread frees it, which is named io, if SIZE is odd by a second name.
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -93,7 +94,10 @@ static void free_in(const char *thread, char *block)
         return;
     }
     std::thread other([block] {
-        pthread_setname_np(pthread_self(), "io");
+        const char *first = size % 2 == 0 ? "io" : "first";
+        pthread_setname_np(pthread_self(), first);
+        if (size % 2 != 0)
+            prctl(PR_SET_NAME, "io");
         free_block(block);
     });
     other.join();
