@@ -60,13 +60,6 @@ static void *other_pvalloc(size_t size)
     return other_page_allocation(all & ~(page - 1));
 }
 
-static void *or_abort(void *block)
-{
-    if (block == NULL)
-        abort(); // without a runtime there is no exception to throw
-    return block;
-}
-
 // is_called_again: a function was needed while another was being looked for.
 static bool is_called_again;
 
@@ -94,6 +87,12 @@ bool next_is_preceded(void)
     return place == PRECEDED;
 }
 
+// is_ours returns true if an address is in the image that this instance is a part of.
+static bool is_ours(const void *address)
+{
+    return walk_image((uintptr_t)address) == walk_image((uintptr_t)next_find_all);
+}
+
 // is_of_libc returns true if a function is none of an allocator's.
 static bool is_of_libc(const char *symbol)
 {
@@ -109,18 +108,53 @@ static bool belongs_to_malloc(const char *symbol, const void *found)
            walk_image((uintptr_t)found) == walk_image((uintptr_t)next.malloc);
 }
 
+static void *open_loaded(const void *address)
+{
+    Dl_info image;
+    return dladdr(address, &image) != 0
+               ? next.dlopen(image.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+               : NULL;
+}
+
+// find_in_caller looks in the library that called us, and in those that it needs. What
+// is to stay is not in that library itself, which the program may unload.
+static void *find_in_caller(const char *symbol, bool stays)
+{
+    struct walk_frame frames[HEAP_FRAMES];
+    size_t count = walk_stack(0, frames, HEAP_FRAMES);
+    const void *pc = NULL;
+    for (size_t i = 0; i < count && (pc == NULL || is_ours(pc)); i++)
+        pc = (const void *)(uintptr_t)frames[i].pc;
+    void *caller = open_loaded(pc);
+    void *found = caller != NULL ? dlsym(caller, symbol) : NULL;
+    bool is_in_it = walk_image((uintptr_t)found) == walk_image((uintptr_t)pc);
+    if (found != NULL &&
+        (is_ours(found) || (stays && (is_in_it || open_loaded(found) == NULL))))
+        found = NULL;
+    if (caller != NULL)
+        (void)next.dlclose(caller);
+    return found;
+}
+
 static void *find_operator(const char *symbol)
 {
-    static const char *const runtimes[] = { "libstdc++.so.6", "libc++.so.1",
-                                            "libc++abi.so.1" };
     void *found = dlsym(RTLD_NEXT, symbol);
     // A runtime that was loaded for a library alone is not among those that come next.
-    for (size_t i = 0; found == NULL && i < sizeof(runtimes) / sizeof(runtimes[0]);
-         i++) {
-        void *runtime = next.dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
-        found = runtime != NULL ? dlsym(runtime, symbol) : NULL;
-    }
-    return found;
+    return found != NULL ? found : find_in_caller(symbol, true);
+}
+
+// or_throw returns block. Without one the operator of the caller's library is called,
+// which fails as it does without us.
+static void *or_throw(void *block, const char *symbol, size_t size, size_t alignment)
+{
+    void *(*fails)(size_t, size_t);
+    if (block != NULL)
+        return block;
+    void *found = find_in_caller(symbol, false);
+    if (found == NULL)
+        abort(); // without a runtime there is no exception to throw
+    memcpy(&fails, &found, sizeof(found));
+    return fails(size, alignment);
 }
 
 // preceding_function finds what comes before us. What does not would lead back to us,
@@ -131,10 +165,7 @@ static void *preceding_function(const char *symbol)
     void *found = dlsym(RTLD_DEFAULT, symbol);
     bool is_rewritten = strcmp(symbol, "malloc") == 0 || strcmp(symbol, "free") == 0 ||
                         strcmp(symbol, "realloc") == 0;
-    return is_rewritten ||
-                   walk_image((uintptr_t)found) != walk_image((uintptr_t)next_find_all)
-               ? found
-               : NULL;
+    return is_rewritten || !is_ours(found) ? found : NULL;
 }
 
 static void *next_find_symbol(const char *symbol)

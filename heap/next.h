@@ -18,12 +18,12 @@
 // NEXT_NEWS, have their family and least alignment, too.
 // clang-format off
 #define NEXT_NEWS(ROW) \
-    ROW(new, "_Znwm", void *, (size_t size), (size), or_abort(next.malloc(size)), HEAP_BY_NEW, POOL_ALIGNMENT) \
-    ROW(new_array, "_Znam", void *, (size_t size), (size), or_abort(next.malloc(size)), HEAP_BY_NEW_ARRAY, POOL_ALIGNMENT) \
+    ROW(new, "_Znwm", void *, (size_t size), (size), or_throw(next.malloc(size), "_Znwm", size, 0), HEAP_BY_NEW, POOL_ALIGNMENT) \
+    ROW(new_array, "_Znam", void *, (size_t size), (size), or_throw(next.malloc(size), "_Znam", size, 0), HEAP_BY_NEW_ARRAY, POOL_ALIGNMENT) \
     ROW(new_quiet, "_ZnwmRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size), HEAP_BY_NEW, POOL_ALIGNMENT) \
     ROW(new_array_quiet, "_ZnamRKSt9nothrow_t", void *, (size_t size, const void *quiet), (size, quiet), next.malloc(size), HEAP_BY_NEW_ARRAY, POOL_ALIGNMENT) \
-    ROW(new_aligned, "_ZnwmSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), or_abort(other_memalign(alignment, size)), HEAP_BY_NEW, LEAST(alignment)) \
-    ROW(new_array_aligned, "_ZnamSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), or_abort(other_memalign(alignment, size)), HEAP_BY_NEW_ARRAY, LEAST(alignment)) \
+    ROW(new_aligned, "_ZnwmSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), or_throw(other_memalign(alignment, size), "_ZnwmSt11align_val_t", size, alignment), HEAP_BY_NEW, LEAST(alignment)) \
+    ROW(new_array_aligned, "_ZnamSt11align_val_t", void *, (size_t size, size_t alignment), (size, alignment), or_throw(other_memalign(alignment, size), "_ZnamSt11align_val_t", size, alignment), HEAP_BY_NEW_ARRAY, LEAST(alignment)) \
     ROW(new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size), HEAP_BY_NEW, LEAST(alignment)) \
     ROW(new_array_aligned_quiet, "_ZnamSt11align_val_tRKSt9nothrow_t", void *, (size_t size, size_t alignment, const void *quiet), (size, alignment, quiet), other_memalign(alignment, size), HEAP_BY_NEW_ARRAY, LEAST(alignment))
 

@@ -472,6 +472,26 @@ class Heap(unittest.TestCase):
                          (0, f"crashhook: CRASHHOOK_HEAP has no effect in '{program}': it is "
                              "statically linked\n"))
 
+    def test_an_operator_new_of_a_library_alone_throws_as_without_us(self):
+        library = (b"#include <new>\nextern \"C\" int try_it() { try { void *volatile block = "
+                   b"::operator new(std::size_t(1) << 62); return block != nullptr; } "
+                   b"catch (const std::bad_alloc &) { return 0; } }\n")
+        program = (b"#include <dlfcn.h>\nint main(int c, char **v) { void *library = "
+                   b"dlopen(v[1], RTLD_NOW); int (*f)(void) = dlsym(library, \"try_it\"); "
+                   b"int failed = f() != 0 || dlclose(library) != 0; "
+                   b"return failed || dlopen(v[1], RTLD_NOW | RTLD_NOLOAD) != 0; }")
+        with Scene() as scene:
+            host = os.path.join(scene.folder, "host")
+            subprocess.run(["gcc", "-w", "-x", "c", "-o", host, "-"], input=program, check=True)
+            for name, mode in itertools.product(("shared", "static"), ("no", "sample", "every")):
+                with self.subTest(name, mode=mode):
+                    path = os.path.join(scene.folder, name + ".so")
+                    flags = [] if name == "shared" else ["-static-libstdc++"]
+                    subprocess.run(["g++", "-w", "-shared", "-fPIC", *flags, "-x", "c++",
+                                    "-o", path, "-"], input=library, check=True)
+                    done = self.run_alone([host, path], [LIBRARY], CRASHHOOK_HEAP=mode)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_program_with_its_own_allocator_is_told_by_a_line_and_by_doctor(self):
         own, other = harness.program("heap_own"), harness.program("heap_strain")
         done = self.run_alone([own], [LIBRARY], CRASHHOOK_HEAP="every")
