@@ -87,10 +87,21 @@ bool next_is_preceded(void)
     return place == PRECEDED;
 }
 
+// Each instance of the library exports it, and dlsym finds the first one's. That of an
+// archive in a program that exports nothing comes second, whatever its place.
+extern const char crashhook_heap_instance;
+__attribute__((visibility("default"), used)) const char crashhook_heap_instance = 1;
+
 // is_ours returns true if an address is in the image that this instance is a part of.
 static bool is_ours(const void *address)
 {
     return walk_image((uintptr_t)address) == walk_image((uintptr_t)next_find_all);
+}
+
+bool next_is_second(void)
+{
+    const void *first = dlsym(RTLD_DEFAULT, "crashhook_heap_instance");
+    return first != NULL && !is_ours(first);
 }
 
 // is_of_libc returns true if a function is none of an allocator's.

@@ -90,6 +90,10 @@ void next_find_all(void);
 // the program, or was preloaded before this library.
 bool next_is_preceded(void);
 
+// next_is_second returns true if an instance of this library that was loaded before has
+// the program's allocations: one of both is linked, the other preloaded.
+bool next_is_second(void);
+
 // next_operator_of is the family of the operator that pc is in, if it is one of the C++
 // runtime's operators new, else otherwise.
 enum heap_origin next_operator_of(const void *pc, enum heap_origin otherwise);

@@ -183,9 +183,12 @@ __attribute__((constructor)) static void sample_start(void)
                                is_every ? HEAP_SLOTS_OF_EVERY : SLOTS);
     image_list();
     walk_start();
+    bool is_second = next_is_second();
     next_find_all();
     sample_rate = number_of(secure_getenv("CRASHHOOK_HEAP_RATE"), RATE);
-    if ((is_every || is_sample) && next_is_preceded()) {
+    if (is_second) {
+        is_every = is_sample = false;
+    } else if ((is_every || is_sample) && next_is_preceded()) {
         say("crashhook: CRASHHOOK_HEAP has no effect: this program has an allocator of "
             "its own, or one that is preloaded before libcrashhook-heap\n");
         is_every = is_sample = false;

@@ -472,6 +472,14 @@ class Heap(unittest.TestCase):
                          (0, f"crashhook: CRASHHOOK_HEAP has no effect in '{program}': it is "
                              "statically linked\n"))
 
+    def test_the_library_is_in_a_program_once_although_linked_and_preloaded(self):
+        with Scene() as scene:
+            scene.preload = None
+            done = scene.command("run", "--heap", "every", "--", harness.program("heap_linked"),
+                                 "none", "read", "100", "malloc", "same", CRASHHOOK_PRINT="yes")
+        self.assertEqual((done.returncode, done.stdout), (0, "survived\n"))
+        self.assertRegex(done.stderr, r"^crashhook: heap: 1 process exited, \d+ allocations ")
+
     def test_an_operator_new_of_a_library_alone_throws_as_without_us(self):
         library = (b"#include <new>\nextern \"C\" int try_it() { try { void *volatile block = "
                    b"::operator new(std::size_t(1) << 62); return block != nullptr; } "
