@@ -254,12 +254,13 @@ static void append_heap(const char *path, const struct settings *settings,
     if (settings->heap == HEAP_NO)
         return;
     if (program->runtime[0] == 0 && program->kind != PROGRAM_SANITIZED &&
-        program->kind != PROGRAM_PRIVILEGED && program->kind != PROGRAM_STATIC &&
-        program->kind != PROGRAM_HAS_HANDLER && program->kind != PROGRAM_FOREIGN)
+        program->kind != PROGRAM_PRIVILEGED && program->kind != PROGRAM_FOREIGN &&
+        !program->is_static)
         append_library(path, CRASHHOOK_HEAP_SONAME, "CRASHHOOK_HEAP", value);
     else
-        (void)command_fail("CRASHHOOK_HEAP has no effect in '%s': %s", program->path,
-                           program_kind_words(program->kind));
+        (void)command_fail(
+            "CRASHHOOK_HEAP has no effect in '%s': %s", program->path,
+            program_kind_words(program->is_static ? PROGRAM_STATIC : program->kind));
 }
 
 // preload_library puts the library before what is already preloaded, and after the
@@ -448,6 +449,8 @@ static int run_by_auto(const struct options *options, struct session *session)
     // A Go program's runtime says of any fault what a tracer would find.
     if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail")) {
         forget_preload("CRASHHOOK_ENABLE", "no");
+        if (session->settings.heap != HEAP_NO)
+            (void)preload_library(&program, &session->settings, true);
         return run_preloaded(options->arguments, session, reports_kills(session), true);
     }
     if (way == RUN_WAY_TRACE) {

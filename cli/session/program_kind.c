@@ -251,7 +251,8 @@ static enum program_kind kind_of_elf(const struct elf_view *file, struct program
         find_runtime(file, out->runtime) || exports_sanitizer(file, out->linked);
     if (!sanitized)
         out->hidden = find_hidden_runtime(file, out->linked);
-    if (elf_view_find_segment(file, ELF_PT_INTERP, &interpreter) != CH_OK) {
+    out->is_static = elf_view_find_segment(file, ELF_PT_INTERP, &interpreter) != CH_OK;
+    if (out->is_static) {
         if (out->linked)
             return PROGRAM_HAS_HANDLER;
         return program_has_note(file, "Go", GO_NOTE) ? PROGRAM_GO : PROGRAM_STATIC;

@@ -6,7 +6,6 @@
 // The file is found as execvp finds it, and for a script its interpreter is examined.
 // It may be anything: what is read of it is bounded, and a file that cannot be read, or
 // is not a program, is left to exec.
-// program, is left to exec to judge.
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -28,6 +27,7 @@ enum program_kind {
 struct program {
     enum program_kind kind;
     bool linked;                // libcrashhook.a is linked into it
+    bool is_static;             // it loads no library
     char path[PATH_MAX];        // of the file that is executed; empty: not found
     char runtime[NAME_MAX + 1]; // name of a sanitizer's shared library, or empty
     // The sanitizer whose runtime is linked into the program and not exported, as gcc

@@ -463,14 +463,24 @@ class Heap(unittest.TestCase):
             self.assertEqual(functions(crash["heap"]["allocated"])[:2], ["make_block", "main"])
 
     def test_a_program_that_loads_no_library_is_told_by_a_line(self):
-        with Scene() as scene:
-            program = os.path.join(scene.folder, "static")
-            subprocess.run(["gcc", "-static", "-x", "c", "-o", program, "-"], check=True,
-                           input=b"int main(void) { return 0; }")
-            done = scene.command("run", "--heap", "every", "--", program)
-        self.assertEqual((done.returncode, done.stderr),
-                         (0, f"crashhook: CRASHHOOK_HEAP has no effect in '{program}': it is "
-                             "statically linked\n"))
+        builds = {"main.c": ("gcc -static -o", "int main(void) { return 0; }"),
+                  "main.go": ("go build -o", "package main\nfunc main() {}\n")}
+        for name, (compiler, source) in builds.items():
+            if shutil.which(compiler.split()[0]) is None:
+                continue
+            with self.subTest(name), Scene() as scene:
+                program, path = (os.path.join(scene.folder, of) for of in ("static", name))
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(source)
+                subprocess.run([*compiler.split(), program, path], check=True,
+                               env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod",
+                                    "GOCACHE": os.path.join(scene.folder, "cache")})
+                for way in ((), ("--stderr-tail",)):
+                    done = scene.command("run", "--heap", "every", *way, "--", program)
+                    self.assertEqual(
+                        (done.returncode, done.stderr.count("it is statically linked\n")),
+                        (0, 1), done.stderr)
+                    self.assertIn(f"CRASHHOOK_HEAP has no effect in '{program}': ", done.stderr)
 
     def test_the_library_is_in_a_program_once_although_linked_and_preloaded(self):
         with Scene() as scene:
