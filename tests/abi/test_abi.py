@@ -16,7 +16,7 @@ import sys
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 LIBRARIES = ("libcrashhook", "libcrashhook-backtrace", "libcrashhook-flight",
-             "libcrashhook-throws")
+             "libcrashhook-heap", "libcrashhook-throws")
 
 
 def public_types():
