@@ -446,11 +446,11 @@ static int run_by_auto(const struct options *options, struct session *session)
     struct program program;
     program_look(options->arguments[0], &program);
     enum run_way way = run_way_of(&program);
-    // A Go program's runtime says of any fault what a tracer would find.
-    if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail")) {
+    // A Go program's runtime says of any fault what a tracer would find, except what
+    // libcrashhook-heap knows of it.
+    if (program.kind == PROGRAM_GO && options_given(options, "stderr-tail") &&
+        session->settings.heap == HEAP_NO) {
         forget_preload("CRASHHOOK_ENABLE", "no");
-        if (session->settings.heap != HEAP_NO)
-            (void)preload_library(&program, &session->settings, true);
         return run_preloaded(options->arguments, session, reports_kills(session), true);
     }
     if (way == RUN_WAY_TRACE) {
