@@ -448,6 +448,38 @@ static enum ch_status spell_newer(uint32_t word, const struct instruction_operan
     return CH_OK;
 }
 
+// spell_bulk writes the text of an instruction that copies or sets memory (MOPS), of
+// which three make a call. False: it is none.
+static bool spell_bulk(uint32_t word, char out[static INSTRUCTION_TEXT_MAX])
+{
+    static const char *const rights[] = { "", "wt", "rt", "t" };
+    static const char *const hints[] = { "", "wn", "rn", "n" };
+    static const char *const set_ways[] = { "", "t", "n", "tn" };
+    enum { SET = 3 };
+    unsigned way = word_bits(word, 12, 4);
+    unsigned stage = word_bits(word, 22, 2);
+    bool has_option = word_bits(word, 26, 1); // of memmove, and of tags
+    bool is_set = stage == SET;
+    char third[INSTRUCTION_NAME_MAX];
+    if (is_set)
+        stage = way >> 2;
+    bool has_zero = word_bits(word, 0, 5) == ZERO || word_bits(word, 5, 5) == ZERO ||
+                    (!is_set && word_bits(word, 16, 5) == ZERO);
+    if ((word & 0xfb200c00) != 0x19000400 || stage == SET || has_zero)
+        return false;
+    set_name(third, 'x', word_bits(word, 16, 5), "xzr");
+    if (is_set)
+        (void)snprintf(out, INSTRUCTION_TEXT_MAX, "set%s%c%s [x%u]!, x%u!, %s",
+                       has_option ? "g" : "", "pme"[stage], set_ways[way & 3],
+                       word_bits(word, 0, 5), word_bits(word, 5, 5), third);
+    else
+        (void)snprintf(out, INSTRUCTION_TEXT_MAX, "cpy%s%c%s%s [x%u]!, [%s]!, x%u!",
+                       has_option ? "" : "f", "pme"[stage], rights[way & 3],
+                       hints[way >> 2], word_bits(word, 0, 5), third,
+                       word_bits(word, 5, 5));
+    return true;
+}
+
 // read_code_word reads the instruction that bytes begin with. False: there are too few.
 static bool read_code_word(const uint8_t *bytes, size_t size, uint32_t *out)
 {
@@ -472,6 +504,8 @@ enum ch_status instruction_print_aarch64(const uint8_t *bytes, size_t size,
         status = CH_OK;
     } else if (status != CH_OK && instruction_operand_aarch64(word, &operand) &&
                spell_newer(word, &operand, out) == CH_OK) {
+        status = CH_OK;
+    } else if (status != CH_OK && spell_bulk(word, out)) {
         status = CH_OK;
     }
     return status;

@@ -286,6 +286,11 @@ static const struct {
     { 0xd9601020, "ldg x0, [x1, #0x10]", false },
     { 0x69008820, "stgp x0, x2, [x1, #0x10]", false },
     { 0x68808820, "stgp x0, x2, [x1], #0x10", false },
+    { 0x19010440, "cpyfp [x0]!, [x1]!, x2!", false },
+    { 0x1d41e440, "cpymrtn [x0]!, [x1]!, x2!", false },
+    { 0x1981c440, "cpyfen [x0]!, [x1]!, x2!", false },
+    { 0x19c20420, "setp [x0]!, x1!, x2", false },
+    { 0x1ddfb420, "setgetn [x0]!, x1!, xzr", false },
 };
 
 static struct instruction decoded_aarch64(uint32_t code)
@@ -334,8 +339,8 @@ static void cut_and_undefined_instructions_of_aarch64_are_refused(void **state)
 {
     (void)state;
     const uint8_t load[] = { 0x20, 0x00, 0x40, 0xf9 };
-    // Nothing, and a pair and a load of reserved sizes
-    static const uint32_t none[] = { 0xffffffff, 0xe9400000, 0xb9c00000 };
+    // Nothing, a pair and a load of reserved sizes, and a copy without a source
+    static const uint32_t none[] = { 0xffffffff, 0xe9400000, 0xb9c00000, 0x191f0440 };
     struct instruction found;
     for (size_t size = 0; size < sizeof(load); size++)
         assert_int_equal(instruction_decode_aarch64(load, size, &found),
