@@ -302,18 +302,13 @@ static void find_core_words(struct core_capture *all)
     crash->get_globals = core_sections_symbol(&all->images, "__cxa_get_globals");
 }
 
-// note_tag_fault reads the tag of the memory that a pointer with another tag led to. Of
-// such a fault, a core has the pointer's tag in the address.
+// note_tag_fault reads the tag of the memory that a pointer with another tag led to.
 static void note_tag_fault(const struct core_file *core, struct target_crash *crash)
 {
-    enum { TAG_SHIFT = 56, SYNCHRONOUS = 9 }; // SEGV_MTESERR
-    const uint64_t mask = (UINT64_C(1) << TAG_SHIFT) - 1;
-    uint64_t address = (uint64_t)(uintptr_t)crash->info.si_addr & mask;
-    if (core->machine != ELF_AARCH64 || crash->info.si_signo != SIGSEGV ||
-        crash->info.si_code != SYNCHRONOUS)
-        return;
-    crash->info.si_addr = (void *)(uintptr_t)address;
-    crash->has_memory_tag = core_file_tag(core, address, &crash->memory_tag) == CH_OK;
+    crash->has_memory_tag =
+        core->machine == ELF_AARCH64 && target_crash_untag(&crash->info) &&
+        core_file_tag(core, (uint64_t)(uintptr_t)crash->info.si_addr,
+                      &crash->memory_tag) == CH_OK;
 }
 
 // set_core_crash takes the first thread and its signal as the crash. A core made of a

@@ -576,6 +576,17 @@ uint64_t target_crash_guess_trap(const siginfo_t *info)
                                       : 0;
 }
 
+bool target_crash_untag(siginfo_t *info)
+{
+    enum { TAG_BITS = 8, SYNCHRONOUS = 9 };
+    bool is_access = info->si_signo == SIGSEGV || info->si_signo == SIGBUS;
+    if (!is_access || info->si_code <= 0)
+        return false;
+    uint64_t shifted = (uint64_t)(uintptr_t)info->si_addr << TAG_BITS;
+    info->si_addr = (void *)(uintptr_t)((int64_t)shifted >> TAG_BITS);
+    return info->si_signo == SIGSEGV && info->si_code == SYNCHRONOUS;
+}
+
 enum ch_status capture_take(struct capture *capture, pid_t pid)
 {
     uint64_t begin = capture_clock_us();

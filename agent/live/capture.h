@@ -173,6 +173,11 @@ struct capture {
 // a core has. On x86-64 the kernel reports SI_KERNEL for a non-canonical address.
 uint64_t target_crash_guess_trap(const siginfo_t *info);
 
+// target_crash_untag removes the pointer's tag from the address of a fault, which the
+// kernel of AArch64 removes for handlers, and not for tracers and cores. True: memory
+// has another tag than the pointer (SEGV_MTESERR).
+bool target_crash_untag(siginfo_t *info);
+
 // capture_take stops process pid and collects what a report needs, except the stacks.
 // The caller sets capture->settings, home and crash and zeroes the rest; it also sets
 // stop where a tracer, or the kernel, already holds the threads (stop_traced). On

@@ -96,6 +96,17 @@ static void note_thread_call(struct stopped_thread *thread, int64_t number,
     thread->run_state = in_call && (will_restart || thread->restart) ? 'S' : 'R';
 }
 
+bool stop_registers_tag(pid_t tid, const void *address, uint8_t *out)
+{
+    const int peek_tags = 33; // PTRACE_PEEKMTETAGS, since Linux 5.10
+    uint8_t tag;
+    struct iovec vector = { .iov_base = &tag, .iov_len = sizeof(tag) };
+    if (ptrace(peek_tags, tid, address, &vector) != 0 || vector.iov_len != sizeof(tag))
+        return false;
+    *out = tag;
+    return true;
+}
+
 #if defined(__x86_64__)
 
 void stop_registers_before(int tasks_fd, struct stopped_thread *thread)

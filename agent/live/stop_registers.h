@@ -20,6 +20,10 @@ bool stop_registers_read(struct stopped_thread *thread);
 // each. False: the thread is not stopped by this process, or of another machine.
 bool stop_registers_vectors(pid_t tid, uint8_t out[256]);
 
+// stop_registers_tag reads the tag of memory at an address of a stopped thread (MTE of
+// AArch64). False: it has none.
+bool stop_registers_tag(pid_t tid, const void *address, uint8_t *out);
+
 // stop_registers_last_call is the system call that the thread is in, or out of which it
 // has just come; negative: none. Before a signal ends a thread, the kernel of AArch64
 // forgets the call; the pc is then after its instruction.

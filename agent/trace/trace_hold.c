@@ -88,6 +88,11 @@ void trace_fill_request(struct agent_request *out, pid_t process,
                    .narrow = thread->narrow,
                    .dies = true },
     };
+    if (unwind_arch_native()->id == UNWIND_ARCH_AARCH64)
+        out->crash.has_memory_tag =
+            target_crash_untag(&out->crash.info) &&
+            stop_registers_tag(thread->tid, out->crash.info.si_addr,
+                               &out->crash.memory_tag);
 }
 
 // note_crash_end records what the handler that received first did. crashed is the
