@@ -157,9 +157,11 @@ aarch64-system: deps
 	tests/check-aarch64 $(JOBS) build
 	tests/check-system --arch aarch64
 
-install: all
-	cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
-	cmake --build --preset release -j $(JOBS)
+# Root leaves building to the user who owns the tree.
+install:
+	@packaging/as-owner $(MAKE) --no-print-directory all
+	packaging/as-owner cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
+	packaging/as-owner cmake --build --preset release -j $(JOBS)
 	cmake --install build/release --prefix $(PREFIX)
 
 clean:

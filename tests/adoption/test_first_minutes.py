@@ -86,6 +86,22 @@ class FirstMinutes(unittest.TestCase):
         os.mkdir(tree + "/build")
         check(0, "what root has built is root's to build again")
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_root_installs_what_the_user_who_owns_the_tree_has_built(self):
+        tree = os.path.join(self.folder, "tree")
+        shutil.copytree(os.path.join(SOURCE, "packaging"), os.path.join(tree, "packaging"))
+        shutil.copy(os.path.join(SOURCE, "Makefile"), tree)
+        tool = adopter.write(self.folder, "tools/cmake", '#!/bin/sh\n[ "$1" = --version ] || echo '
+                             '"as $(id -u): $1"\necho "cmake version 3.25.1"\n')
+        os.chmod(tool, 0o755)
+        adopter.write(tree, "packaging/build-needs.txt", "command:cmake>=3.25 cmake cmake cmake\n")
+        subprocess.run(["chown", "-R", "4711:4711", tree], check=True)
+        os.chmod(self.folder, 0o755)
+        said = adopter.run(self, "make", "install", folder=tree, variables={
+            "PATH": os.path.dirname(tool) + ":" + os.environ["PATH"]})
+        self.assertEqual(re.findall("as (.*)", said), ["4711: --preset", "4711: --build"] * 2 +
+                         ["0: --install"], said)
+
     def test_init_says_what_to_do_where_no_build_is_known(self):
         self.assertIn("    crashhook run -- PROGRAM\n", self.init())
 
