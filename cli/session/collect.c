@@ -75,7 +75,8 @@ struct collect_sizes {
 static void note_owner(json_t *report, const struct collect_file *file)
 {
     json_t *process = json_object_get(report, "process");
-    report_rights_set(report, file->owner);
+    report_rights_set(
+        report, &(const struct rights){ .user = file->owner, .group = RIGHTS_NOBODY });
     int64_t said = report_integer(process, "uid", -1);
     if (said == (int64_t)file->owner || !json_is_object(process))
         return;

@@ -80,6 +80,16 @@ static void find_owner(struct core_work *work)
                           folder.st_uid == work->owner.user;
 }
 
+// note_owner has what the report names read with the owner's rights later, too: the
+// report is root's, and root may show or complete it. A process that was root's alone
+// has named nothing that root would not read.
+static void note_owner(const struct core_work *work, json_t *report)
+{
+    const struct rights nobody = { .user = RIGHTS_NOBODY, .group = RIGHTS_NOBODY };
+    if (work->owner.user != 0 || work->owner.mixed)
+        report_rights_set(report, work->owner_is_safe ? &work->owner : &nobody);
+}
+
 static bool become_owner(const struct core_work *work)
 {
     if (geteuid() != 0)
@@ -307,6 +317,11 @@ static enum ch_status core_in_child(void *context, int to_parent)
     enum ch_status status = read_core_report(work, &raw, &held);
     if (status == CH_OK)
         status = report_parse(raw.bytes, raw.size, &report, &error);
+    if (status == CH_OK) {
+        note_owner(work, report);
+        text_clear(&raw);
+        status = report_print_kept(report, &raw);
+    }
     if (status != CH_OK)
         return status;
     add_surroundings(work->store, report);

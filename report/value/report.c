@@ -55,11 +55,15 @@ void report_rights(const json_t *report, struct rights *out)
             (gid_t)json_integer_value(json_array_get(groups, i));
 }
 
-void report_rights_set(json_t *report, uid_t user)
+void report_rights_set(json_t *report, const struct rights *rights)
 {
-    json_t *rights = json_pack("{s:I, s:I, s:i, s:[]}", "uid", (json_int_t)user, "gid",
-                               (json_int_t)RIGHTS_NOBODY, "capabilities", 0, "groups");
-    (void)json_object_set_new(json_object_get(report, "process"), read_as, rights);
+    json_t *groups = json_array();
+    for (size_t i = 0; i < rights->group_count; i++)
+        (void)json_array_append_new(groups, json_integer(rights->groups[i]));
+    json_t *noted =
+        json_pack("{s:I, s:I, s:i, s:o}", "uid", (json_int_t)rights->user, "gid",
+                  (json_int_t)rights->group, "capabilities", 0, "groups", groups);
+    (void)json_object_set_new(json_object_get(report, "process"), read_as, noted);
 }
 
 static const char *shape_name(enum report_shape shape)

@@ -83,8 +83,9 @@ CH_CHECKED enum ch_status report_update_fingerprint(json_t *report);
 // report_rights gives them; rights->fewer is false if our own are not more.
 void report_rights(const json_t *report, struct rights *out);
 
-// report_rights_set notes that these files are read with nothing but a user's rights.
-void report_rights_set(json_t *report, uid_t user);
+// report_rights_set notes that these files are read with a user's ids and groups alone,
+// without capabilities.
+void report_rights_set(json_t *report, const struct rights *rights);
 
 // report_time_ms is the time of the crash in milliseconds since 1970: as the report
 // says, otherwise from its id; 0: not known.

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What root's processes do for a program with fewer rights: whoever makes its report
-# (the agent that the crash starts, the one that waits, the tracer, `crashhook show` of
-# a report that was not finished, `attach`) opens nothing that the program may not open
-# itself, and stops no process but it. And which agent a program starts: none that
-# somebody else could have put there.
+# (the agent that the crash starts, the one that waits, the tracer, the node agent,
+# `crashhook show` of a report that was not finished, `attach`) opens nothing that the
+# program may not open itself, and stops no process but it. And which agent a program
+# starts: none that somebody else could have put there. The node agent is tried at the
+# full count alone: the kernel's settings are those of the whole machine.
 
 import contextlib
 import ctypes
@@ -16,6 +17,7 @@ import struct
 import subprocess
 import unittest
 
+import core_handler
 import harness
 from harness import NOBODY, SOURCE, Scene, crashed_thread, names_of, wait_for
 from place import no_root
@@ -101,9 +103,16 @@ class Place(Scene):
         return debug
 
     def by(self, who, *words, **variables):
-        """Has the worker's crash reported by one of root's; its report, and as text."""
+        """Has the worker's crash reported by somebody; its report, and as text."""
         variables = {"XDG_CACHE_HOME": os.path.join(self.folder, "cache"), **variables}
         CASES.append((who, words[0]))
+        if who == "node":
+            with core_handler.Kernel().handed_over(self, "pipe"):
+                core_handler.write("suid_dumpable", "2")  # of those that gave up root
+                return self.reported(who, words, variables)
+        return self.reported(who, words, variables)
+
+    def reported(self, who, words, variables):
         way = {"daemon": {"CRASHHOOK_MODE": "daemon"}}.get(who, {})
         if who == "attach":
             process = self.start([self.program, "waits"], **variables)
@@ -117,6 +126,12 @@ class Place(Scene):
             done = self.command("run", "--via", "trace", "--", self.program, *words, **variables)
             assert done.returncode == 128 + signal.SIGSEGV, done
         else:
+            if who == "spawn" and "CRASHHOOK_AGENT" not in variables:
+                self.admit_nobody()
+                variables["CRASHHOOK_AGENT"] = os.path.join(
+                    self.folder, "product", os.path.relpath(harness.AGENT, harness.BUILD))
+            if who == "node":  # the library has its attachments, and leaves this signal
+                way = {"CRASHHOOK_SIGNALS": "BUS", "CRASHHOOK_SPOOL": ""}
             if who == "show":  # an agent without the command beside it leaves raw reports
                 os.makedirs(os.path.join(self.folder, "alone"), exist_ok=True)
                 variables["CRASHHOOK_AGENT"] = shutil.copy(
@@ -136,7 +151,9 @@ class Place(Scene):
         return report, json.dumps(report)
 
 
-REPORTERS = ("daemon", "trace", "show")
+NODE = ("node",) if core_handler.OWN_KERNEL else ()
+REPORTERS = ("spawn", "daemon", "trace", *NODE)
+READERS = (*REPORTERS, "show")
 
 
 class ByRoot(unittest.TestCase):
@@ -152,7 +169,7 @@ class Files(ByRoot):
             self.assertFalse({"text", "base64"} & set(attachment), attachment)
 
     def test_what_the_worker_may_not_read_is_not_attached(self):
-        for who in REPORTERS:
+        for who in READERS:
             with self.subTest(who), Place() as place, victim(place) as pid:
                 secret = secret_file(place.folder)
                 link = os.path.join(place.folder, "link")
@@ -166,11 +183,12 @@ class Files(ByRoot):
                 self.assertEqual(len(report["attachments"]), 6)
 
     def test_what_the_worker_may_read_is(self):
-        for who in ("daemon", "trace"):
+        for who in REPORTERS:
             with self.subTest(who), Place() as place:
                 readable = secret_file(place.folder, owner=NOBODY)
                 report, _ = place.by(who, "attach", readable)
-                self.assertEqual(report["attachments"][0]["text"], SECRET + "\n")
+                if who != "node":  # it attaches no files
+                    self.assertEqual(report["attachments"][0]["text"], SECRET + "\n")
                 self.assertIn("serve_request", names_of(crashed_thread(report)))
 
     def test_the_rights_of_the_thread_count(self):
@@ -189,7 +207,7 @@ class Files(ByRoot):
                 self.assertIn("serve_request", names_of(crashed_thread(report)))
 
     def test_debug_files_are_read_if_the_worker_may(self):
-        for who in (*REPORTERS, "attach"):
+        for who in (*READERS, "attach"):
             for mode in (0o644, 0o600):
                 with self.subTest(who, mode=oct(mode)), Place() as place:
                     debug = place.strip()
@@ -200,7 +218,7 @@ class Files(ByRoot):
                         self.assertEqual(opened.count() != 0, mode == 0o644)
 
     def test_source_files_are_quoted_if_the_worker_may(self):
-        for who in ("daemon", "trace"):
+        for who in ("daemon", "trace", *NODE):  # whose reports are root's
             for mode in (0o644, 0o600):
                 with self.subTest(who, mode=oct(mode)), Place() as place:
                     os.chmod(place.source, mode)
