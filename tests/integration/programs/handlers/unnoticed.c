@@ -201,7 +201,8 @@ static int count_threads(void)
     return count;
 }
 
-// A thread that was joined is no longer there, but for the moment that the kernel takes.
+// A thread that was joined is no longer there, but for the moment that the kernel
+// takes.
 static void joins(void)
 {
     enum { TIMES = 100 };
