@@ -37,7 +37,7 @@ struct crash_origin {
     int64_t offset;
 };
 
-// crash_origin_append appends the words: "rax is the link that malloc left ...". False:
+// crash_origin_append appends the words: "rax is what malloc put ...". False:
 // there are none.
 bool crash_origin_append(const struct crash_origin *origin, struct text *out);
 

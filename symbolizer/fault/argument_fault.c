@@ -469,22 +469,35 @@ static json_t *fault_freed_stack(const struct fault *f)
                      json_sprintf("0x%" PRIx64, f->named.from));
 }
 
-// fault_freed_link reports that the bad value is the link that malloc put where it was
-// loaded from, when it was freed: since glibc 2.32 combined with that address. Such a
-// link leads to a block of the same size.
+// fault_freed_link reports that the bad value is what malloc put where it was loaded
+// from, when it was freed: the link to a block of the same size, since glibc 2.32
+// combined with its address, or the key in the word after it, which all such have.
 static json_t *fault_freed_link(const struct fault *f)
 {
     enum { ALIGNMENT = 16, PAGE_SHIFT = 12 };
     const struct held_file *held = f->trace.stack->held;
-    uint64_t next = f->value ^ f->named.from >> PAGE_SHIFT;
-    if (!f->named.loaded || f->named.from % ALIGNMENT != 0 || f->value == 0 ||
-        next % ALIGNMENT != 0 || fault_type(&f->named)->kind != TYPE_POINTER)
+    uint64_t block = f->named.from & ~(uint64_t)(ALIGNMENT - 1);
+    uint64_t link = f->value;
+    uint64_t key;
+    if (!f->named.loaded || f->value == 0 ||
+        fault_type(&f->named)->kind != TYPE_POINTER ||
+        (block != f->named.from &&
+         (block + FAULT_WORD_BYTES != f->named.from ||
+          memory_read_word(f->trace.stack->memory, block, &link) != CH_OK)))
         return NULL;
-    const struct held_mapping *mapping = held_file_mapping(held, f->named.from);
-    uint64_t size = argument_freed_size(f->trace.stack, f->named.from);
+    uint64_t next = link ^ block >> PAGE_SHIFT;
+    if (next % ALIGNMENT != 0)
+        return NULL;
+    const struct held_mapping *mapping = held_file_mapping(held, block);
+    uint64_t size = argument_freed_size(f->trace.stack, block);
     if (size == 0 || mapping == NULL || mapping->flags & HELD_OF_FILE ||
         (next != 0 && (held_file_mapping(held, next) != mapping ||
-                       argument_freed_size(f->trace.stack, next) != size)))
+                       argument_freed_size(f->trace.stack, next) != size)) ||
+        (block != f->named.from &&
+         (next == 0 ||
+          memory_read_word(f->trace.stack->memory, next + FAULT_WORD_BYTES, &key) !=
+              CH_OK ||
+          key != f->value)))
         return NULL;
     return json_pack("{s:s, s:o}", "kind", "freed-chunk", "address",
                      json_sprintf("0x%" PRIx64, f->named.from));

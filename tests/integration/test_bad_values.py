@@ -17,13 +17,13 @@ ADDRESS = "0x[0-9a-f]+"
 # How the program crashes: crash.provenance's kind, its confidence, and its words.
 ORIGINS = {
     "freed_last": ("freed-chunk", "proved",
-                   rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
+                   rf"\w+ is what malloc put into freed memory at {ADDRESS}"),
     "freed_linked": ("freed-chunk", "proved",
-                     rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
+                     rf"\w+ is what malloc put into freed memory at {ADDRESS}"),
     "freed_fast": ("freed-chunk", "proved",
-                   rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
+                   rf"\w+ is what malloc put into freed memory at {ADDRESS}"),
     "freed_call": ("freed-chunk", "proved",
-                   rf"\w+ is the link that malloc put into freed memory at {ADDRESS}"),
+                   rf"\w+ is what malloc put into freed memory at {ADDRESS}"),
     "overrun_by_text": ("text", "likely", r'\w+ holds text, "ers, Lon"'),
     "filled": ("fill", "likely",
                r"\w+ holds a pattern that memory is filled with \(jemalloc, freed memory\)"),

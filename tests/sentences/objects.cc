@@ -74,7 +74,7 @@ OWN void null_method()
 }
 
 // case deleted_virtual
-//   says: .*is the link that malloc put into freed memory at 0x
+//   says: .*is what malloc put into freed memory at 0x
 //   cause: none|freed-chunk
 //   true: Read from 0x[0-9a-f]+, where nothing is mapped
 OWN void deleted_virtual()
@@ -85,7 +85,7 @@ OWN void deleted_virtual()
 }
 
 // case deleted_member
-//   says: .*is the link that malloc put into freed memory at 0x
+//   says: .*is what malloc put into freed memory at 0x
 //   cause: freed-chunk
 OWN void deleted_member()
 {
@@ -161,7 +161,7 @@ OWN void null_function()
 }
 
 // case stale_iterator
-//   says: .*is the link that malloc put into freed memory at 0x
+//   says: .*is what malloc put into freed memory at 0x
 //   cause: none|freed-chunk
 //   true: Read from 0x[0-9a-f]+, where nothing is mapped
 OWN void stale_iterator()

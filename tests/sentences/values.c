@@ -45,7 +45,7 @@ __attribute__((noinline)) static void follow_freed(int lists)
 
 // case freed_last
 //   cause: freed-chunk
-//   says: .*is the link that malloc put into freed memory at 0x
+//   says: .*is what malloc put into freed memory at 0x
 //   in: follow_freed
 static void freed_last(void)
 {
@@ -54,7 +54,7 @@ static void freed_last(void)
 
 // case freed_linked
 //   cause: freed-chunk
-//   says: .*is the link that malloc put into freed memory at 0x
+//   says: .*is what malloc put into freed memory at 0x
 //   in: follow_freed
 static void freed_linked(void)
 {
@@ -63,7 +63,7 @@ static void freed_linked(void)
 
 // case freed_fast
 //   cause: freed-chunk
-//   says: .*is the link that malloc put into freed memory at 0x
+//   says: .*is what malloc put into freed memory at 0x
 //   in: follow_freed
 static void freed_fast(void)
 {
@@ -77,7 +77,7 @@ struct action {
 
 // case freed_call
 //   cause: freed-chunk
-//   says: Jump to .*is the link that malloc put into freed memory at 0x
+//   says: Jump to .*is what malloc put into freed memory at 0x
 __attribute__((noinline)) static void freed_call(void)
 {
     struct action *volatile first = malloc(sizeof(*first));
@@ -96,7 +96,7 @@ struct task {
 // case freed_unsorted
 //   kind: execute-of-data
 //   cause: freed-chunk
-//   says: Jump to .*is the link that malloc put into freed memory at 0x
+//   says: Jump to .*is what malloc put into freed memory at 0x
 __attribute__((noinline)) static void freed_unsorted(void)
 {
     struct task *volatile task = malloc(sizeof(*task));
@@ -109,7 +109,7 @@ __attribute__((noinline)) static void freed_unsorted(void)
 // case freed_two_unsorted
 //   kind: execute-of-data
 //   cause: freed-chunk
-//   says: Jump to .*is the link that malloc put into freed memory at 0x
+//   says: Jump to .*is what malloc put into freed memory at 0x
 __attribute__((noinline)) static void freed_two_unsorted(void)
 {
     struct task *volatile first = malloc(sizeof(*first));

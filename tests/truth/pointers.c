@@ -415,6 +415,32 @@ static int after_unmap(void)
     return sum_of(&view);
 }
 
+struct queue {
+    long size;
+    char *jobs;
+};
+
+OWN void close_queue(struct queue *queue)
+{
+    free(queue->jobs);
+    free(queue);
+}
+
+// case closed_twice
+//   kind: non-canonical-address|heap-corruption|unknown
+//   in: close_queue
+//   says: .*`queue->jobs` is 0x.* malloc put into freed memory at 0x
+//   cause: freed-chunk
+//   builds: O0 -static -musl
+static int closed_twice(void)
+{
+    struct queue *queue = malloc(sizeof(*queue));
+    queue->jobs = malloc(sizeof(*queue));
+    close_queue(queue);
+    close_queue(queue);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
@@ -428,7 +454,7 @@ static const struct {
     { "hour_of_null", hour_of_null },   { "around_null", around_null },
     { "part_of_null", part_of_null },   { "length_of_null", length_of_null },
     { "shell_of_user", shell_of_user }, { "row_of_null", row_of_null },
-    { "after_unmap", after_unmap },
+    { "after_unmap", after_unmap },     { "closed_twice", closed_twice },
 };
 
 int main(int argc, char **argv)
