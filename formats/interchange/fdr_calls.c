@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 
-enum { PLACES_MIN = 64 };
+enum { PLACES_MIN = 64, STEPS_PER_RECORD = 256 };
 
 const char *fdr_call_end_name(enum fdr_call_end how)
 {
@@ -121,8 +121,14 @@ static void calls_leave(struct fdr_calls *calls, struct fdr_calls_thread *thread
         thread->deeper--;
         return;
     }
-    while (level != 0 && thread->open[level - 1].function != record->function)
+    while (level != 0 && thread->open[level - 1].function != record->function) {
+        if (calls->steps == 0) {
+            calls->left_out++;
+            return;
+        }
+        calls->steps--;
         level--;
+    }
     if (level == 0) {
         calls->unmatched++;
         return;
@@ -146,6 +152,7 @@ enum ch_status fdr_calls_add(struct fdr_calls *calls, const struct fdr_record *r
     if (status != CH_OK)
         return status;
     thread->last_tsc = record->tsc;
+    calls->steps += STEPS_PER_RECORD;
     if (record->action == FDR_ENTER || record->action == FDR_ENTER_ARGS)
         return calls_enter(calls, thread, record);
     calls_leave(calls, thread, record);

@@ -6,7 +6,9 @@
 // of time. An exit ends the innermost open call of its function. Calls that were open
 // inside of it end with it: they were left by a jump, an exception or longjmp, or their
 // exits were not recorded. An exit of a function that is not open is counted and ends
-// nothing. Memory is limited by FDR_CALLS_OPEN_MAX.
+// nothing. Memory is limited by FDR_CALLS_OPEN_MAX. Time is limited too: searches for
+// entries may pass over 256 open calls for each record so far, all together. That is
+// enough unless many exits have no entry in a deep recursion.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,7 +68,8 @@ struct fdr_calls {
     size_t last;        // the thread of the last record
     size_t open_count;  // of all threads
     uint64_t unmatched; // exits without an entry
-    uint64_t left_out;  // entries past a limit
+    uint64_t left_out;  // entries and exits past a limit
+    uint64_t steps;     // that searches for entries may still take
 };
 
 void fdr_calls_init(struct fdr_calls *calls, const struct fdr_calls_user *user);

@@ -160,6 +160,68 @@ static void open_calls_past_the_limit_are_counted(void **state)
     assert_int_equal(open, FDR_CALLS_OPEN_MAX);
 }
 
+static void nothing_left(void *context, const struct fdr_calls_thread *thread,
+                         const struct fdr_call *call, uint64_t end,
+                         enum fdr_call_end how)
+{
+    (void)context;
+    (void)thread;
+    (void)call;
+    (void)end;
+    (void)how;
+}
+
+static void exits_without_an_entry_in_a_deep_recursion_take_bounded_time(void **state)
+{
+    (void)state;
+    enum { DEPTH = 4000 };
+    const struct fdr_calls_user user = { NULL, nothing, nothing_left };
+    struct fdr_record record = { .kind = FDR_FUNCTION, .function = 1, .tid = 1 };
+    struct fdr_calls calls;
+    bool ok = true;
+    fdr_calls_init(&calls, &user);
+    for (size_t i = 0; i < DEPTH; i++) {
+        ok &= fdr_calls_add(&calls, &record) == CH_OK;
+        record.function = 2;
+    }
+    record.action = FDR_EXIT;
+    record.function = 3;
+    for (size_t i = 0; i < DEPTH; i++)
+        ok &= fdr_calls_add(&calls, &record) == CH_OK;
+    uint64_t unmatched = calls.unmatched;
+    uint64_t left_out = calls.left_out;
+    record.function = 2;
+    ok &= fdr_calls_add(&calls, &record) == CH_OK;
+    size_t open = calls.open_count;
+    fdr_calls_deinit(&calls);
+    assert_true(ok);
+    assert_int_equal(unmatched + left_out, DEPTH);
+    assert_in_range(unmatched, 200, 400); // what DEPTH entries allow
+    assert_int_equal(open, DEPTH - 1);
+}
+
+static void an_exit_may_end_a_deep_recursion(void **state)
+{
+    (void)state;
+    enum { DEPTH = 200000 };
+    const struct fdr_calls_user user = { NULL, nothing, nothing_left };
+    struct fdr_record record = { .kind = FDR_FUNCTION, .function = 1, .tid = 1 };
+    struct fdr_calls calls;
+    bool ok = true;
+    fdr_calls_init(&calls, &user);
+    for (size_t i = 0; i < DEPTH; i++) {
+        ok &= fdr_calls_add(&calls, &record) == CH_OK;
+        record.function = 2;
+    }
+    record.action = FDR_EXIT;
+    record.function = 1;
+    ok &= fdr_calls_add(&calls, &record) == CH_OK;
+    size_t open = calls.open_count;
+    fdr_calls_deinit(&calls);
+    assert_true(ok);
+    assert_int_equal(open, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +232,8 @@ int main(void)
         cmocka_unit_test(threads_have_stacks_of_their_own),
         cmocka_unit_test(time_that_goes_back_gives_calls_no_time),
         cmocka_unit_test(open_calls_past_the_limit_are_counted),
+        cmocka_unit_test(exits_without_an_entry_in_a_deep_recursion_take_bounded_time),
+        cmocka_unit_test(an_exit_may_end_a_deep_recursion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
