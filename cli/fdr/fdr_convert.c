@@ -483,8 +483,8 @@ static void convert_line(struct conversion *to, const struct fdr_calls_thread *t
         printf("thread %" PRId32 "\n", thread->tid);
     to->begun = true;
     to->tid = thread->tid;
-    printf("%16.9Lf %*s", convert_seconds(to, tsc), (int)(thread->open_count * 2 - 2),
-           "");
+    printf("%16.9Lf %*s", convert_seconds(to, tsc),
+           fdr_trace_indentation(thread->open_count - 1), "");
 }
 
 static void convert_enter(void *context, struct fdr_calls_thread *thread,

@@ -187,8 +187,8 @@ static void print_fdr_function_text(struct dump *dump, const struct fdr_record *
     uint64_t ns;
     if (dump_time(dump, record, &ns))
         printf("%6" PRIu64 ".%09" PRIu64 " ", ns / 1000000000, ns % 1000000000);
-    printf("%*s%-9s #%" PRIu32, dump->is_call ? (int)dump->depth * 2 : 0, "",
-           fdr_action_name(record->action), record->function);
+    printf("%*s%-9s #%" PRIu32, dump->is_call ? fdr_trace_indentation(dump->depth) : 0,
+           "", fdr_action_name(record->action), record->function);
     if (name != NULL) {
         putchar(' ');
         json_print_string(name,
@@ -305,7 +305,7 @@ static void print_open_calls(struct dump *dump)
                        listed != 0 ? ",\n " : "\n ", thread->tid, function, k);
             else
                 printf("unfinished: thread %" PRId32 " %*s#%" PRIu32 " ", thread->tid,
-                       (int)k * 2, "", function);
+                       fdr_trace_indentation(k), "", function);
             json_print_string(name, strlen(name));
             putchar(dump->json ? '}' : '\n');
             listed++;

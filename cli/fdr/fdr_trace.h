@@ -18,6 +18,7 @@ enum {
     FDR_TRACE_BUFFERS_MAX = 1 << 21,
     FDR_TRACE_WINDOW = 4 << 20,     // bytes in memory at a time
     FDR_TRACE_RECORD_MAX = 1 << 20, // of an event with its data
+    FDR_TRACE_LEVELS_SHOWN = 64,    // of nesting, by an indentation
 };
 
 enum fdr_trace_mode { FDR_TRACE_FLIGHT, FDR_TRACE_BASIC, FDR_TRACE_PROFILE };
@@ -65,3 +66,10 @@ CH_CHECKED enum ch_status fdr_trace_profile(struct fdr_trace *trace, struct text
 // fdr_trace_result is the exit code after everything was printed. status is that of
 // reading; a failure or the first problem is reported.
 int fdr_trace_result(const struct fdr_trace *trace, enum ch_status status);
+
+// fdr_trace_indentation is the number of columns that a call inside depth others is
+// indented by. It has a limit: a recursion of a million calls would take terabytes.
+static inline int fdr_trace_indentation(size_t depth)
+{
+    return 2 * (int)(depth < FDR_TRACE_LEVELS_SHOWN ? depth : FDR_TRACE_LEVELS_SHOWN);
+}

@@ -280,6 +280,15 @@ class Built(InFolder):
                          [5.0, 5.000000005, 5.00000001, 5.001])
         self.assertEqual([r.get("duration_ns") for r in records], [None, None, 5, 1000000])
 
+    def test_a_deep_recursion_is_indented_up_to_a_limit(self):
+        builder = Builder()
+        builder.buffer(1, [(ENTER, 1, 1000 + i) for i in range(20000)])
+        builder.write(self.path)
+        for command in (["dump"], ["convert", "--format", "text"]):
+            lines = fdr(*command, self.path).stdout.splitlines()
+            self.assertGreater(len(lines), 20000)
+            self.assertLess(max(map(len, lines)), 256)
+
     def test_exits_without_an_entry_are_counted_and_said(self):
         builder = Builder()
         builder.buffer(1, [(EXIT, 9, 1000), (ENTER, 1, 1010), (EXIT, 1, 1020)])
