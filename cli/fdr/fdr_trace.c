@@ -11,29 +11,13 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/system/file.h"
 #include "cli/session/command.h"
 
 enum {
     BUFFER_HEAD = 5 * FDR_METADATA_SIZE, // as much as gives a buffer's thread and time
     PROFILE_BYTES_MAX = 1 << 30,
 };
-
-// trace_pread reads up to size bytes; fewer at the end of the file or after an error.
-static size_t trace_pread(const struct fdr_trace *trace, uint64_t offset, void *to,
-                          size_t size)
-{
-    size_t got = 0;
-    while (got < size) {
-        ssize_t result =
-            pread(trace->fd, (char *)to + got, size - got, (off_t)(offset + got));
-        if (result < 0 && errno == EINTR)
-            continue;
-        if (result <= 0)
-            break;
-        got += (size_t)result;
-    }
-    return got;
-}
 
 // fdr_trace_complain notes a problem that the caller found.
 static void fdr_trace_complain(struct fdr_trace *trace,
@@ -68,9 +52,9 @@ static enum ch_status trace_add_buffer(struct fdr_trace *trace, uint64_t offset,
     if (buffer.is_cut)
         buffer.size = trace->size - offset;
     struct fdr_part part = { .bytes = head };
-    part.size = trace_pread(trace, offset, head,
-                            buffer.size < BUFFER_HEAD ? (size_t)buffer.size
-                                                      : (size_t)BUFFER_HEAD);
+    part.size = file_read_at(
+        trace->fd, head,
+        buffer.size < BUFFER_HEAD ? (size_t)buffer.size : (size_t)BUFFER_HEAD, offset);
     fdr_reader_begin_part(&reader, &trace->header, &part);
     while (fdr_next_record(&reader, &record) == CH_OK && record.kind != FDR_NEW_CPU)
         ;
@@ -106,7 +90,7 @@ static enum ch_status trace_index_later(struct fdr_trace *trace)
     while (status == CH_OK && at < trace->size) {
         uint8_t extents[FDR_EXTENTS_SIZE];
         uint64_t size = 0;
-        size_t got = trace_pread(trace, at, extents, sizeof(extents));
+        size_t got = file_read_at(trace->fd, extents, sizeof(extents), at);
         status = fdr_read_extents(&trace->header, extents, got, &size);
         if (status != CH_OK) {
             trace_complain_at(trace, at, status,
@@ -158,7 +142,7 @@ static enum ch_status trace_read_header(struct fdr_trace *trace)
     struct xray_profile profile;
     struct fdr_reader reader;
     uint8_t bytes[FDR_HEADER_SIZE];
-    size_t got = trace_pread(trace, 0, bytes, sizeof(bytes));
+    size_t got = file_read_at(trace->fd, bytes, sizeof(bytes), 0);
     if (xray_profile_init(&profile, bytes, got) == CH_OK) {
         trace->mode = FDR_TRACE_PROFILE;
         return CH_OK;
@@ -175,17 +159,19 @@ static enum ch_status trace_read_header(struct fdr_trace *trace)
     return status;
 }
 
-// trace_copy_stdin gives a temporary file with what standard input has.
+// trace_copy_stdin gives a temporary file with what standard input has. -1: errno has
+// the reason.
 static int trace_copy_stdin(void)
 {
     char block[65536];
-    ssize_t got;
+    ssize_t got = -1;
     const char *place = getenv("TMPDIR");
     int fd = open(place != NULL ? place : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    while (fd >= 0 && (got = read(STDIN_FILENO, block, sizeof(block))) > 0) {
-        if (write(fd, block, (size_t)got) != got)
-            break;
-    }
+    while (fd >= 0 && (got = file_read_all(STDIN_FILENO, block, sizeof(block))) > 0 &&
+           file_write_all(fd, block, (size_t)got))
+        continue;
+    if (got != 0)
+        file_close(&fd);
     return fd;
 }
 
@@ -232,7 +218,7 @@ static void trace_load_window(struct fdr_trace *trace,
     uint64_t left = buffer->offset + buffer->size - at;
     size_t size = left < FDR_TRACE_WINDOW ? (size_t)left : (size_t)FDR_TRACE_WINDOW;
     *out = (struct fdr_part){ .bytes = trace->window, .offset = at };
-    out->size = trace_pread(trace, at, trace->window, size);
+    out->size = file_read_at(trace->fd, trace->window, size, at);
     out->is_cut = buffer->is_cut || out->size < size;
 }
 
@@ -274,7 +260,7 @@ static enum ch_status trace_read_basic(struct fdr_trace *trace, fdr_trace_use *u
     enum ch_status status = CH_OK;
     for (uint64_t at = FDR_HEADER_SIZE; at < trace->size; at += FDR_TRACE_WINDOW) {
         struct fdr_record record = { 0 };
-        size_t got = trace_pread(trace, at, trace->window, FDR_TRACE_WINDOW);
+        size_t got = file_read_at(trace->fd, trace->window, FDR_TRACE_WINDOW, at);
         struct cursor log = cursor_over(trace->window, got);
         log.big_endian = trace->header.big_endian;
         while ((status = xray_basic_next(&log, trace->header.version, &record)) !=

@@ -289,6 +289,17 @@ class Built(InFolder):
             self.assertGreater(len(lines), 20000)
             self.assertLess(max(map(len, lines)), 256)
 
+    def test_standard_input_that_cannot_be_copied_is_no_truncated_trace(self):
+        builder = Builder()
+        builder.buffer(1, [(ENTER, 1, 1000 + i) for i in range(20000)])
+        builder.write(self.path)
+        small = ["sh", "-c", "ulimit -f 8; trap '' XFSZ; exec \"$@\"", "sh"]
+        with open(self.path, "rb") as trace:
+            done = subprocess.run([*small, CRASHHOOK, "fdr", "account", "-"],
+                                  stdin=trace, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("cannot read '-': File too large", done.stderr)
+
     def test_exits_without_an_entry_are_counted_and_said(self):
         builder = Builder()
         builder.buffer(1, [(EXIT, 9, 1000), (ENTER, 1, 1010), (EXIT, 1, 1020)])
