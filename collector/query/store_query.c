@@ -22,8 +22,10 @@ struct writing {
 void store_query_deinit(struct store_query *query)
 {
     text_deinit(&query->sql);
-    for (size_t i = 0; i < STORE_TERMS; i++)
+    for (size_t i = 0; i < STORE_TERMS; i++) {
         text_deinit(&query->patterns[i]);
+        text_deinit(&query->pieces[i]);
+    }
 }
 
 static unsigned take_digits(const char **text)
@@ -109,20 +111,14 @@ static void write_like(const struct store_term *term, struct text *out)
     text_append_string(out, part && !term->at_end ? "%" : "");
 }
 
-// pattern_of is the value of a term in the form that the index takes: a quoted string
-// of FTS5, or a pattern of LIKE.
-static const char *pattern_of(struct store_query *query)
+// write_part writes a text in the form in which the index finds what it is a part of: a
+// quoted string of FTS5, or a pattern of LIKE.
+static void write_part(enum sql_dialect dialect, const char *value, size_t length,
+                       struct text *out)
 {
-    bool postgres = query->dialect == SQL_POSTGRES;
-    struct text *out = &query->patterns[query->term - query->filter->terms];
-    if (out->size != 0)
-        return out->bytes;
-    if (query->term->wildcard) {
-        write_like(query->term, out);
-        return text_ok(out) ? out->bytes : "";
-    }
+    bool postgres = dialect == SQL_POSTGRES;
     text_append_string(out, postgres ? "%" : "\"");
-    for (const char *value = query->term->value; *value != 0; value++) {
+    for (const char *end = value + length; value < end; value++) {
         if (postgres && strchr("\\%_", *value) != NULL)
             text_append_string(out, "\\");
         else if (!postgres && *value == '"')
@@ -130,18 +126,50 @@ static const char *pattern_of(struct store_query *query)
         text_append(out, value, 1);
     }
     text_append_string(out, postgres ? "%" : "\"");
+}
+
+static const char *pattern_of(struct store_query *query)
+{
+    const struct store_term *term = query->term;
+    struct text *out = &query->patterns[term - query->filter->terms];
+    if (out->size == 0 && term->wildcard)
+        write_like(term, out);
+    else if (out->size == 0)
+        write_part(query->dialect, term->value, strlen(term->value), out);
     return text_ok(out) ? out->bytes : "";
 }
 
-// bind_value binds a value, or finds a text that is bound already: a term stands in
-// many places of a statement. Numbers are not shared: their types may differ.
-static size_t bind_value(struct store_query *query, struct sql_value value)
+static const char *piece_of(struct store_query *query)
 {
-    for (size_t i = 0; i < query->count && value.text != NULL; i++) {
-        if (query->values[i].text == value.text)
+    size_t length;
+    const char *piece = store_query_piece(query->term->value, &length);
+    struct text *out = &query->pieces[query->term - query->filter->terms];
+    if (out->size == 0)
+        write_part(query->dialect, piece, length, out);
+    return text_ok(out) ? out->bytes : "";
+}
+
+// is_bound_as returns true if the value of that name is bound already: a term stands in
+// many places of a statement. The number of a signal is used as two types.
+static bool is_bound_as(const struct store_query *query, size_t i, unsigned which,
+                        const struct sql_value *value)
+{
+    if (value->text != NULL)
+        return query->values[i].text == value->text;
+    bool one_type = which != VALUE_NUMBER || query->term->key != STORE_KEY_SIGNAL;
+    return one_type && query->bound_as[i] == which &&
+           query->values[i].number == value->number;
+}
+
+static size_t bind_value(struct store_query *query, unsigned which,
+                         struct sql_value value)
+{
+    for (size_t i = 0; i < query->count; i++) {
+        if (is_bound_as(query, i, which, &value))
             return i + 1;
     }
     assert(query->count < SQL_VALUES);
+    query->bound_as[query->count] = (unsigned char)which;
     query->values[query->count++] = value;
     return query->count;
 }
@@ -149,13 +177,15 @@ static size_t bind_value(struct store_query *query, struct sql_value value)
 static void add_value(struct store_query *query, unsigned which)
 {
     struct sql_value value = query->named[which];
-    if (which == VALUE_KIND) {
+    if (which == VALUE_KIND || which == VALUE_TERM) {
         text_appendf(&query->sql, "%d", (int)value.number);
         return;
     }
     if (which == VALUE_PATTERN)
         value = sql_text(pattern_of(query));
-    text_appendf(&query->sql, "?%zu", bind_value(query, value));
+    else if (which == VALUE_PIECE)
+        value = sql_text(piece_of(query));
+    text_appendf(&query->sql, "?%zu", bind_value(query, which, value));
 }
 
 // add_sql appends SQL, with one blank where clauses were left out.
@@ -203,7 +233,7 @@ enum ch_status store_query_run(struct store_query *query, struct sql *sql,
     store_query_write(query, statement);
     bool ok = text_ok(&query->sql);
     for (size_t i = 0; i < STORE_TERMS; i++)
-        ok &= text_ok(&query->patterns[i]);
+        ok &= text_ok(&query->patterns[i]) && text_ok(&query->pieces[i]);
     if (!ok)
         return CH_ERR_NO_MEMORY;
     return sql_query(sql, query->sql.bytes, query->values, query->count, visit,

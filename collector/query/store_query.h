@@ -48,31 +48,26 @@ enum query_clause {
                         // accepts
     CLAUSE_IN_GROUP,
     CLAUSE_IN_PROJECT,
-    CLAUSE_AFTER,                // a page after the first
-    CLAUSE_COUNTED,              // each row has how many groups are found
-    CLAUSE_LIMITED,              // only the first groups are looked for,
-    CLAUSE_BOUNDED,              // and their reports are looked at,
-    CLAUSE_ORDERED,              // in their order,
-    CLAUSE_SORTS,                // which no index has
-    CLAUSE_COMPARES_COLUMN,      // a column leaves few reports over
-    CLAUSE_NARROWED,             // there are terms on reports:
-    CLAUSE_SEVERAL,              // more than one, or one that is negated
-    CLAUSE_WORDS,                // some are words, not negated; without them
-    CLAUSE_REST_WHOLE,           // the count of one facet is the number of reports
-    CLAUSE_COUNT_SINCE,          // reports are counted by days,
-    CLAUSE_COUNT_WHOLE,          // by one facet,
-    CLAUSE_COUNT_PART,           // by one of several facets,
-    CLAUSE_EXAMINED,             // or have to be looked at,
-    CLAUSE_LARGE,                // machines are counted among the newest
-    CLAUSE_COUNTED_BOUNDED,      // only the newest,
-    CLAUSE_COUNTED_REST_BOUNDED, // also without words
-    CLAUSE_MARKED,               // groups were found before,
-    CLAUSE_FEW,                  // with few reports
-    CLAUSE_NEGATED,              // of a term, from here on
-    CLAUSE_JOINED,               // an alternative of the term before it
-    CLAUSE_OPENS,                // the first of several alternatives
-    CLAUSE_CLOSES,               // the last of them
+    CLAUSE_AFTER,           // a page after the first
+    CLAUSE_COUNTED,         // each row has how many groups are found
+    CLAUSE_LIMITED,         // only the first groups are looked for,
+    CLAUSE_BOUNDED,         // and their reports are looked at,
+    CLAUSE_ORDERED,         // in their order,
+    CLAUSE_SORTS,           // which no index has
+    CLAUSE_COMPARES_COLUMN, // a column leaves few reports over
+    CLAUSE_NARROWED,        // there are terms on reports:
+    CLAUSE_SEVERAL,         // more than one, or one that is negated
+    CLAUSE_LEFT,            // reports count that retention left
+    CLAUSE_LARGE,           // machines are counted among the newest
+    CLAUSE_COUNTED_BOUNDED, // and so are reports
+    CLAUSE_MARKED,          // groups were found before,
+    CLAUSE_FEW,             // with few reports
+    CLAUSE_NEGATED,         // of a term, from here on
+    CLAUSE_JOINED,          // an alternative of the term before it
+    CLAUSE_OPENS,           // the first of several alternatives
+    CLAUSE_CLOSES,          // the last of them
     CLAUSE_WILDCARD,
+    CLAUSE_PIECE, // an index finds hosts with a piece of it
     CLAUSE_OF_GROUP,
     CLAUSE_OF_TIME,
     CLAUSE_SEARCHED, // groups are kept by their facets
@@ -85,6 +80,7 @@ enum query_clause {
     CLAUSE_HAS_MARK,       // it may be in a report's marks
     CLAUSE_PART,           // the value may be a part of a report's
     CLAUSE_WHOLE,          // the value is a report's, as it is
+    CLAUSE_REPEATS,        // a report may have several such values
     CLAUSE_BY_WORD,        // an index has the values with that part
     CLAUSE_AS_IS,          // JSON has the value as it is
     CLAUSE_ASCII,
@@ -94,14 +90,10 @@ enum query_clause {
 // query_list is a list of terms. Those that columns decide come first in all but
 // LIST_TERM.
 enum query_list {
-    LIST_TERM,         // all
-    LIST_RANKED,       // all on reports
-    LIST_REST,         // these without words
-    LIST_COUNTED,      // without times since which, where the count is bounded
-    LIST_COUNTED_REST, // without both
-    LIST_LONE,         // the only one on reports, if that is not negated
-    LIST_REST_LONE,    // the same without words
-    LIST_CHOICE,       // alternatives that indexes find all of
+    LIST_TERM,    // all
+    LIST_RANKED,  // all on reports
+    LIST_COUNTED, // without times since which, where the count is bounded
+    LIST_CHOICE,  // alternatives that indexes find all of
 };
 
 // query_value is a value in a statement; those of a term come last.
@@ -127,7 +119,9 @@ enum query_value {
     VALUE_DAY, // of a number that is a time
     VALUE_NEXT_DAY,
     VALUE_PATTERN, // of the value, for an index of words, or for LIKE
-    VALUE_KIND,    // the number of its facet, which is written and not bound
+    VALUE_PIECE,   // the longest text between wildcards, for an index of words
+    VALUE_KIND,    // the number of its facet, and
+    VALUE_TERM,    // its own: both are written and not bound
     VALUE_COUNT
 };
 
@@ -141,7 +135,9 @@ struct store_query {
     bool by_index; // PostgreSQL: its index has some of the terms of the list
     struct text sql;
     struct text patterns[STORE_TERMS];
+    struct text pieces[STORE_TERMS];
     struct sql_value values[SQL_VALUES];
+    unsigned char bound_as[SQL_VALUES]; // enum query_value of each
     size_t count;
 };
 
@@ -186,6 +182,9 @@ bool store_query_is_indexed(const struct store_term *term);
 // store_query_has_probe returns true if that narrows a list, as no single alternative
 // does.
 bool store_query_has_probe(const struct store_term *term);
+
+// store_query_piece returns the longest text without wildcards in a value.
+const char *store_query_piece(const char *value, size_t *out_length);
 
 // store_query_finds_part returns true if the value may be a part of what reports carry.
 bool store_query_finds_part(const struct store_term *term);

@@ -2,6 +2,7 @@
 //
 // Which clauses of a statement a filter leaves out, and the values of the others.
 #include <ctype.h>
+#include <string.h>
 
 #include "collector/database/timestamp.h"
 #include "collector/entry/store_facet.h"
@@ -9,37 +10,39 @@
 
 enum {
     NEW_DAYS = 7,
+    RANK_LAST = 3,
     INDEXED_CHARACTERS = 3, // the shortest string that the indexes of words can find
 };
 
 // carried is where reports carry the value of a key: kind is its facet; part: the
-// value may be a part of what is carried.
+// value may be a part of what is carried; repeats: a report may carry several values.
 static const struct {
     enum store_facet kind;
     bool part;
+    bool repeats;
 } carried[STORE_KEY_COUNT] = {
     [STORE_KEY_WORD] = { .part = true },
-    [STORE_KEY_RELEASE] = { FACET_RELEASE, false },
-    [STORE_KEY_ENVIRONMENT] = { FACET_ENVIRONMENT, false },
-    [STORE_KEY_SIGNAL] = { FACET_SIGNAL, false },
-    [STORE_KEY_SIGNAL_NAME] = { FACET_SIGNAL_NAME, false },
-    [STORE_KEY_HOST] = { FACET_HOSTNAME, false },
-    [STORE_KEY_PROGRAM] = { FACET_EXECUTABLE, false },
-    [STORE_KEY_TAG] = { FACET_TAG, false },
-    [STORE_KEY_KIND] = { FACET_KIND, false },
-    [STORE_KEY_FRAME] = { FACET_FRAME, true },
-    [STORE_KEY_FILE] = { FACET_FILE, true },
-    [STORE_KEY_BUILD] = { FACET_BUILD, true },
-    [STORE_KEY_MESSAGE] = { FACET_MESSAGE, true },
-    [STORE_KEY_KERNEL] = { FACET_KERNEL, false },
-    [STORE_KEY_PROCESSOR] = { FACET_PROCESSOR, false },
-    [STORE_KEY_UPTIME] = { FACET_UPTIME, false },
-    [STORE_KEY_THREAD] = { FACET_THREAD, false },
-    [STORE_KEY_ADDRESS] = { FACET_ADDRESS, false },
-    [STORE_KEY_REGISTER] = { FACET_REGISTER, false },
-    [STORE_KEY_ARGUMENT] = { FACET_ARGUMENT, false },
-    [STORE_KEY_DEPTH] = { FACET_DEPTH, false },
-    [STORE_KEY_FREED_IN] = { FACET_FREED_IN, false },
+    [STORE_KEY_RELEASE] = { .kind = FACET_RELEASE },
+    [STORE_KEY_ENVIRONMENT] = { .kind = FACET_ENVIRONMENT },
+    [STORE_KEY_SIGNAL] = { .kind = FACET_SIGNAL },
+    [STORE_KEY_SIGNAL_NAME] = { .kind = FACET_SIGNAL_NAME },
+    [STORE_KEY_HOST] = { .kind = FACET_HOSTNAME },
+    [STORE_KEY_PROGRAM] = { .kind = FACET_EXECUTABLE },
+    [STORE_KEY_TAG] = { .kind = FACET_TAG },
+    [STORE_KEY_KIND] = { .kind = FACET_KIND },
+    [STORE_KEY_FRAME] = { .kind = FACET_FRAME, .part = true, .repeats = true },
+    [STORE_KEY_FILE] = { .kind = FACET_FILE, .part = true, .repeats = true },
+    [STORE_KEY_BUILD] = { .kind = FACET_BUILD, .part = true, .repeats = true },
+    [STORE_KEY_MESSAGE] = { .kind = FACET_MESSAGE, .part = true, .repeats = true },
+    [STORE_KEY_KERNEL] = { .kind = FACET_KERNEL },
+    [STORE_KEY_PROCESSOR] = { .kind = FACET_PROCESSOR },
+    [STORE_KEY_UPTIME] = { .kind = FACET_UPTIME },
+    [STORE_KEY_THREAD] = { .kind = FACET_THREAD },
+    [STORE_KEY_ADDRESS] = { .kind = FACET_ADDRESS },
+    [STORE_KEY_REGISTER] = { .kind = FACET_REGISTER, .repeats = true },
+    [STORE_KEY_ARGUMENT] = { .kind = FACET_ARGUMENT, .repeats = true },
+    [STORE_KEY_DEPTH] = { .kind = FACET_DEPTH },
+    [STORE_KEY_FREED_IN] = { .kind = FACET_FREED_IN, .repeats = true },
 };
 
 enum store_facet store_query_facet(enum store_key key)
@@ -62,17 +65,17 @@ static bool is_json_as_is(const char *text)
     return *text == 0;
 }
 
-static bool is_indexed(const char *searched)
+static bool is_indexed(const char *searched, size_t length)
 {
     size_t count = 0;
-    for (; *searched != 0; searched++)
+    for (const char *end = searched + length; searched < end; searched++)
         count += ((unsigned char)*searched & 0xc0) != 0x80; // bytes that begin one
     return count >= INDEXED_CHARACTERS;
 }
 
 enum store_key store_word_key(const char *word)
 {
-    return is_indexed(word) ? STORE_KEY_WORD : STORE_KEY_SHORT_WORD;
+    return is_indexed(word, strlen(word)) ? STORE_KEY_WORD : STORE_KEY_SHORT_WORD;
 }
 
 bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *term)
@@ -96,6 +99,21 @@ bool store_query_has_probe(const struct store_term *term)
     return store_query_is_indexed(term) && !term->alternative;
 }
 
+const char *store_query_piece(const char *value, size_t *out_length)
+{
+    const char *piece = value;
+    *out_length = 0;
+    for (; *value != 0; value += *value == '*') {
+        size_t length = strcspn(value, "*");
+        if (length > *out_length) {
+            piece = value;
+            *out_length = length;
+        }
+        value += length;
+    }
+    return piece;
+}
+
 bool store_query_finds_part(const struct store_term *term)
 {
     return carried[term->key].part;
@@ -113,12 +131,6 @@ static bool is_required(const struct store_term *term)
     return !term->negated && !term->alternative && !term->wildcard;
 }
 
-// wants_word is true for a word that all reports of a group may be known to have.
-static bool wants_word(const struct store_term *term)
-{
-    return term->key == STORE_KEY_WORD && is_required(term);
-}
-
 static bool is_since(const struct store_term *term)
 {
     return term->key == STORE_KEY_SINCE && is_required(term);
@@ -129,8 +141,7 @@ static bool is_searched(const struct store_term *term)
     return is_of_reports(term) && is_required(term);
 }
 
-// is_in_index returns true if the index of a group's reports decides a term in
-// PostgreSQL.
+// is_in_index returns true if the index of a group's reports decides a term.
 static bool is_in_index(const struct store_term *term)
 {
     return term->key == STORE_KEY_RELEASE || term->key == STORE_KEY_ENVIRONMENT ||
@@ -157,15 +168,15 @@ static bool is_found_by_group(const struct store_term *term, bool rare)
     return is_required(term) && store_query_has_probe(term) && (rare || has_mark(term));
 }
 
-// rank_of is 0 for a term that a column decides, 1 for one of words, tags or marks, and
-// 2 for such a one that many have. Alternatives have one rank, so that they stay
-// neighbours.
+// rank_of is 0 for a term that the index of a group's reports decides, 1 for one of
+// another column, 2 for one of words, tags or marks, and 3 for such a one that many
+// have. Alternatives have one rank, so that they stay neighbours.
 static int rank_of(const struct store_query *query, const struct store_term *term)
 {
     if (term->alternative)
-        return 1;
+        return 2;
     bool column = term->key != STORE_KEY_TAG && !has_mark(term);
-    return column ? 0 : 1 + is_wide(query, term);
+    return is_in_index(term) ? 0 : column ? 1 : 2 + is_wide(query, term);
 }
 
 // is_choice returns true if a term is one of alternatives that indexes find all of.
@@ -185,7 +196,6 @@ static bool is_choice(const struct store_query *query, const struct store_term *
     return true;
 }
 
-// is_in_list returns true if a term is in a list; lone ones are the only ones.
 static bool is_in_list(const struct store_query *query, enum query_list list,
                        const struct store_term *term)
 {
@@ -195,17 +205,10 @@ static bool is_in_list(const struct store_query *query, enum query_list list,
     case LIST_CHOICE:
         return is_choice(query, term);
     case LIST_RANKED:
-    case LIST_LONE:
         return is_of_reports(term);
-    case LIST_REST:
-    case LIST_REST_LONE:
-        return is_of_reports(term) && !wants_word(term);
-    case LIST_COUNTED:
+    default:
         return is_of_reports(term) &&
                !(query->holds[CLAUSE_COUNTED_BOUNDED] && is_since(term));
-    default:
-        return is_of_reports(term) && !wants_word(term) &&
-               !(query->holds[CLAUSE_COUNTED_REST_BOUNDED] && is_since(term));
     }
 }
 
@@ -213,10 +216,9 @@ size_t store_query_list(struct store_query *query, enum query_list list,
                         const struct store_term *out[STORE_TERMS])
 {
     const struct store_filter *filter = query->filter;
-    bool lone = list == LIST_LONE || list == LIST_REST_LONE;
     size_t count = 0;
     query->by_index = false;
-    for (int rank = 0; rank <= (list == LIST_TERM ? 0 : 2); rank++) {
+    for (int rank = 0; rank <= (list == LIST_TERM ? 0 : RANK_LAST); rank++) {
         for (size_t i = 0; i < filter->term_count; i++) {
             const struct store_term *term = &filter->terms[i];
             if (!is_in_list(query, list, term) ||
@@ -226,7 +228,7 @@ size_t store_query_list(struct store_query *query, enum query_list list,
             query->by_index |= query->dialect == SQL_POSTGRES && is_in_index(term);
         }
     }
-    return lone && (count != 1 || !is_required(out[0])) ? 0 : count;
+    return count;
 }
 
 // enter_value finds out what is to be known of the text of a term.
@@ -238,7 +240,12 @@ static void enter_value(struct store_query *query, const struct store_term *term
     holds[CLAUSE_PART] = part;
     holds[CLAUSE_WHOLE] = !part && term->key != STORE_KEY_PROGRAM &&
                           term->key != STORE_KEY_TAG && term->key != STORE_KEY_SIGNAL;
-    holds[CLAUSE_BY_WORD] = part && is_indexed(value);
+    holds[CLAUSE_REPEATS] = carried[term->key].repeats;
+    holds[CLAUSE_BY_WORD] = part && is_indexed(value, strlen(value));
+    size_t length;
+    const char *piece = store_query_piece(value, &length);
+    holds[CLAUSE_PIECE] = query->dialect == SQL_SQLITE && term->wildcard &&
+                          term->key == STORE_KEY_HOST && is_indexed(piece, length);
     holds[CLAUSE_AS_IS] = is_json_as_is(value);
     holds[CLAUSE_ASCII] = is_ascii(value);
     query->named[VALUE_VALUE] = sql_text(term->value);
@@ -249,6 +256,7 @@ static void enter_value(struct store_query *query, const struct store_term *term
     query->named[VALUE_NEXT_DAY] =
         sql_number((term->number / TIMESTAMP_DAY_MS + 1) * TIMESTAMP_DAY_MS);
     query->named[VALUE_KIND] = sql_number(carried[term->key].kind);
+    query->named[VALUE_TERM] = sql_number(term - query->filter->terms);
 }
 
 void store_query_enter(struct store_query *query, const struct store_term *term)
@@ -279,18 +287,16 @@ void store_query_enter(struct store_query *query, const struct store_term *term)
     enter_value(query, term);
 }
 
-// lone_of is the only term of a list, if it is required, or NULL.
-static const struct store_term *lone_of(struct store_query *query, enum query_list list)
+// is_lone returns true if one term on reports decides, as it is required.
+static bool is_lone(const struct store_filter *filter)
 {
-    const struct store_term *terms[STORE_TERMS];
-    return store_query_list(query, list, terms) != 0 ? terms[0] : NULL;
-}
-
-// is_whole is true for the only term on reports if the count of one facet is the number
-// of its reports.
-static bool is_whole(const struct store_term *lone)
-{
-    return lone != NULL && store_query_has_probe(lone) && !carried[lone->key].part;
+    size_t count = 0;
+    bool required = true;
+    for (size_t i = 0; i < filter->term_count; i++) {
+        count += is_of_reports(&filter->terms[i]);
+        required &= !is_of_reports(&filter->terms[i]) || is_required(&filter->terms[i]);
+    }
+    return count == 1 && required;
 }
 
 // sorts_by_reports returns true if groups are ordered by the reports that are accepted.
@@ -304,27 +310,19 @@ static void begin_counts(struct store_query *query)
 {
     bool *holds = query->holds;
     bool large = query->look != NULL && query->look->large;
-    const struct store_term *lone = lone_of(query, LIST_LONE);
     int64_t since = INT64_MIN;
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
         bool looked_at = large && term->key < STORE_KEY_SINCE;
         holds[CLAUSE_NARROWED] |= is_of_reports(term);
-        holds[CLAUSE_WORDS] |= wants_word(term);
+        holds[CLAUSE_LEFT] |= term->key == STORE_KEY_WORD;
         holds[CLAUSE_COUNTED_BOUNDED] |= looked_at;
-        holds[CLAUSE_COUNTED_REST_BOUNDED] |= looked_at && !wants_word(term);
         holds[CLAUSE_COMPARES_COLUMN] |=
             is_searched(term) && store_query_has_probe(term) && is_in_index(term);
         since = is_since(term) && term->number > since ? term->number : since;
     }
-    holds[CLAUSE_SEVERAL] = holds[CLAUSE_NARROWED] && lone == NULL;
-    holds[CLAUSE_COUNT_SINCE] = lone != NULL && lone->key == STORE_KEY_SINCE;
-    holds[CLAUSE_COUNT_WHOLE] = is_whole(lone);
-    holds[CLAUSE_COUNT_PART] = lone != NULL && store_query_has_probe(lone) &&
-                               !is_whole(lone) && lone->key != STORE_KEY_WORD;
-    holds[CLAUSE_EXAMINED] = holds[CLAUSE_NARROWED] && !holds[CLAUSE_COUNT_SINCE] &&
-                             !holds[CLAUSE_COUNT_WHOLE];
-    holds[CLAUSE_REST_WHOLE] = is_whole(lone_of(query, LIST_REST_LONE));
+    holds[CLAUSE_SEVERAL] = holds[CLAUSE_NARROWED] && !is_lone(query->filter);
+    holds[CLAUSE_LEFT] |= holds[CLAUSE_SEVERAL];
     holds[CLAUSE_COUNTS_SORT] =
         sorts_by_reports(query->filter) && holds[CLAUSE_NARROWED];
     holds[CLAUSE_LARGE] = large;
@@ -391,7 +389,7 @@ static bool asks_for_values(const struct store_query *query)
 {
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
-        if (wants_word(term) && is_wide(query, term))
+        if (term->key == STORE_KEY_WORD && is_required(term) && is_wide(query, term))
             return true;
     }
     return false;
@@ -409,7 +407,9 @@ size_t store_query_bound(const struct store_query *query)
         return most < STORE_FOUND_WORD ? most : STORE_FOUND_WORD;
     if (holds[CLAUSE_SEVERAL] || filter->sort == STORE_SORT_MACHINES)
         return most < STORE_FOUND_EXAMINED ? most : STORE_FOUND_EXAMINED;
-    bool part = holds[CLAUSE_WORDS] || holds[CLAUSE_COUNT_PART];
+    bool part = false;
+    for (size_t i = 0; i < filter->term_count; i++)
+        part |= carried[filter->terms[i].key].part;
     return part || by_count || filter->found_most != 0 ? most : 0;
 }
 

@@ -105,6 +105,13 @@ static void what_facets_count_is_counted_in_a_group_of_any_size(void **state)
     expect_counted(fixture, and_where(crash, STORE_KEY_RELEASE, "2.0"), 1100, false);
     assert_int_equal(
         list_groups(fixture, and_where(crash, STORE_KEY_RELEASE, "3")).count, 0);
+    struct store_filter without = where(STORE_KEY_RELEASE, "1.0");
+    without.terms[0].negated = true;
+    expect_counted(fixture, without, 1100, false);
+    struct store_filter like = where(STORE_KEY_RELEASE, "2*");
+    like.terms[0].wildcard = true;
+    expect_counted(fixture, like, 1100, false);
+    expect_counted(fixture, and_where(crash, STORE_KEY_FRAME, "handle"), 750, false);
     // Facets count what is gone as well.
     run_script(fixture, "UPDATE groups SET count = 1501;"
                         "UPDATE facets SET count = 1501 WHERE kind = 1");
@@ -130,7 +137,8 @@ static void of_a_very_large_group_a_list_since_a_time_takes_no_longer(void **sta
                " (10000000 + f.i), 1, g.number, 2000000 + f.i, 1, 11, 'SIGSEGV',"
                " g.title, 'Read', '2.0', 'live', '/bin/p', 'h' || (f.i % 7),"
                " g.fingerprint FROM filler f CROSS JOIN groups g ORDER BY f.i;"
-               "UPDATE groups SET last_seen = 2060000; DROP TABLE filler;");
+               "UPDATE groups SET last_seen = 2060000, count = count + 60000,"
+               " kept = kept + 60000; DROP TABLE filler;");
     fixture->store->many_reports = 1500;
     fixture->store->list_ms = 1500;
     struct seen seen = list_groups(fixture, since);

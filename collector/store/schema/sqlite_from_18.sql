@@ -127,6 +127,9 @@ ON CONFLICT(report) DO UPDATE SET turn = jobs.turn + 1, until = 0, tries = 0;
 ALTER TABLE reports ADD COLUMN keyed bigint NOT NULL DEFAULT 0;
 UPDATE reports SET keyed = 1;
 CREATE INDEX reports_unkeyed ON reports(number) WHERE keyed = 0;
+DROP INDEX reports_by_group;
+CREATE INDEX reports_by_group
+    ON reports(group_number, time, number, release, environment, hostname, signal_name);
 CREATE INDEX groups_by_program ON groups(project, program, last_seen, number);
 CREATE INDEX groups_by_release ON groups(program, first_release);
 

@@ -39,8 +39,12 @@ SELECT {GROUP_COLUMNS}, h.place AS place,
 FROM (
     SELECT number, place
     FROM hit                                --: !counts_sort
-    FROM (SELECT g.number AS number, {COUNT} AS place FROM hit g) c --: counts_sort by_count
-    FROM (SELECT g.number AS number, {MACHINES} AS place FROM hit g) c --: counts_sort by_machines
+    --: counts_sort {
+    FROM (SELECT g.number AS number,
+        {COUNT}                             --: by_count
+        {MACHINES}                          --: by_machines
+        AS place FROM hit CROSS JOIN groups g WHERE g.number = hit.number) c
+    --: }
     WHERE (place, number) < (:place, :number_after)     --: counts_sort after
     ORDER BY place DESC, number DESC LIMIT :limit
 ) h
@@ -190,7 +194,7 @@ WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
 {HITS_EXAMINED}
 -- postgres:
 SELECT g.number AS number, {PLACE} AS place
-FROM (SELECT g.number, g.first_seen, g.last_seen    --: sorts
+FROM (SELECT g.number, g.first_seen, g.last_seen, g.count, g.kept, g.summary    --: sorts
 FROM groups g
 WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
     AND g.number = {GROUP_OF_KEY}           --: in_group
@@ -236,8 +240,7 @@ OR @ IN ({GROUPS_OF_WORDS})
 
 -- part: HITS_EXAMINED
 -- What is asked of each group that the above lists. Facets decide one condition; several
--- have to hold for one report. The few reports that have a column are looked at sooner
--- than all values of a group.
+-- have to hold for one report, which is looked for where the counts of facets do not tell.
     --: bounded {
     --: each term {
     {WIDE_SEARCH g.number}                  --: searched wide !word
@@ -247,25 +250,9 @@ OR @ IN ({GROUPS_OF_WORDS})
     --: }
     --: }
     --: several {
-    --: each term {
-    AND NOT ({ALL_HAVE})                    --: negated wide
-    --: }
-    AND
-    --: words {
-    CASE WHEN {ALL_HAVE_WORDS} THEN
-        --: rest_whole {
-        CASE WHEN {NONE_IS_GONE} THEN
-            --: each rest_lone {
-            {FACET_SUM} > 0
-            --: }
-        ELSE
-        --: }
-        {ANY_REPORT rest}
-        END                                 --: rest_whole
-    ELSE
-    --: }
-    {ANY_REPORT ranked}
-    END                                     --: words
+    AND (SELECT CASE WHEN b.high <= 0 THEN 0 WHEN b.low > 0 THEN 1
+        WHEN {ANY_REPORT} THEN 1 ELSE 0 END
+        FROM ({BOUNDS}) b) = 1
     --: }
     AND ({PLACE}, g.number) < (:place, :number_after)   --: after !counts_sort
 ORDER BY {PLACE} DESC, g.number DESC        --: ordered
@@ -273,96 +260,135 @@ LIMIT :most                                 --: limited
 
 -- part: COUNT
 -- How many reports of the group g the filter accepts: by what facets and days count where
--- that decides it, else by a look at its reports. One report may have several values with
--- a part of a text in them.
+-- that decides it, else by a look at its reports.
 g.count                                     --: !narrowed
---: each lone {
-({DAYS_OF_GROUP} > :day AND d.day <= :last_day)     --: count_since
-    + (SELECT count(*) FROM reports r       --: count_since
-        WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)) --: count_since
-{FACET_SUM}                                 --: count_whole
---: count_part {
-CASE WHEN {FACETS_OF_GROUP count(*)}) = 1
-    THEN {FACETS_OF_GROUP max(f.count)})
-ELSE
+--: narrowed {
+(SELECT CASE WHEN b.low >= b.high THEN b.high ELSE {COUNT_REPORTS} END FROM ({BOUNDS}) b)
 --: }
---: }
---: words {
-CASE WHEN {ALL_HAVE_WORDS} THEN
-    --: rest_whole {
-    CASE WHEN {NONE_IS_GONE} THEN
-        --: each rest_lone {
-        {FACET_SUM}
-        --: }
-    ELSE
+
+-- part: BOUNDS
+-- Between how many reports of the group g the filter accepts: each term leaves out some,
+-- at worst others than each other term, and accepts no more than it has. Facets count
+-- reports that retention removed, too; a word and several terms
+-- count only those that are left.
+SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept  --: left
+    THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low, --: left
+SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count     --: !left
+    THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,    --: !left
+    CAST(min(t.high) AS bigint) AS high
+FROM (
+    SELECT g.count AS low,
+    g.kept                                  --: left
+    g.count                                 --: !left
+    AS high
+    --: each ranked {
+    UNION ALL                               --: !joined
+    SELECT max(a.low) AS low, sum(a.high) AS high FROM (    --: opens
+    UNION ALL                               --: joined
+    --: negated {
+    SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+        g.count - n.low AS high
+    FROM (
     --: }
-    {COUNT_REPORTS counted_rest}
-    END                                     --: rest_whole
-ELSE
+    {TERM_BOUNDS}
+    ) n                                     --: negated
+    ) a                                     --: closes
+    --: }
+) t
+
+-- part: TERM_BOUNDS
+-- Between how many reports of the group g have a term. A report may have several values
+-- of some kinds: no fewer have one of them than the most frequent.
+--: since {
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT {DAYS_OF_GROUP} > :day AND d.day <= :last_day)
+    + (SELECT count(*) FROM reports r
+        WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+    AS reports) d
 --: }
-{COUNT_REPORTS counted}                     --: examined
-END                                         --: words
-END                                         --: count_part
+--: until {
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+    CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+--: }
+--: time {
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+    ELSE 0 END AS low,
+    CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+    ELSE 0 END AS high
+--: }
+--: word {
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+    WHERE group_number = g.number AND kind IN ({FACET_TITLE}, {FACET_EXECUTABLE},
+        {FACET_RELEASE}, {FACET_FRAME}, {FACET_FILE}, {FACET_BUILD}, {FACET_MESSAGE})
+    UNION ALL SELECT value, count FROM facets
+    WHERE group_number = g.number AND kind = {FACET_SUMMARY} AND value = g.summary) f
+WHERE {CONTAINS f.value}
+--: }
+--: !since !until !time !word {
+SELECT
+    coalesce(max(f.count), 0)               --: repeats
+    coalesce(sum(f.count), 0)               --: !repeats
+    AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND {FACET_OF_KIND}
+--: }
 
 -- part: MACHINES
 -- How many hosts the reports of the group g come from that the filter accepts: in a large
 -- store among the newest of them.
 g.machines                                  --: !narrowed
 --: narrowed {
-(SELECT count(DISTINCT c.hostname) FROM ({COUNTED_REPORTS}) c WHERE c.hostname <> '')
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.machines ELSE
+    (SELECT count(DISTINCT c.hostname) FROM ({COUNTED_REPORTS}) c WHERE c.hostname <> '')
+    END FROM ({BOUNDS}) b)
 --: }
 
 -- part: USERS
 -- The same of users; most groups have none.
 g.users                                     --: !narrowed
 --: narrowed {
-CASE WHEN g.users = 0 THEN 0 ELSE (SELECT count(DISTINCT t.value)
-FROM ({COUNTED_REPORTS}) c JOIN tags t ON t.report = c.number AND t.key = 'user') END
+CASE WHEN g.users = 0 THEN 0 ELSE
+    (SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.users ELSE
+        (SELECT count(DISTINCT t.value)
+        FROM ({COUNTED_REPORTS}) c JOIN tags t ON t.report = c.number AND t.key = 'user')
+    END FROM ({BOUNDS}) b) END
 --: }
 
 -- part: COUNTED_REPORTS
 SELECT r.number, r.hostname FROM
-    (SELECT {BOUND} AS time) b CROSS JOIN   --: large
+    (SELECT {TERMS_OF_ALL}
+        {BOUND} AS time                     --: large
+        0 AS time                           --: !large
+        LIMIT 1) a CROSS JOIN
     reports r WHERE r.group_number = g.number {TERMS_IN_GROUP ranked}
-    AND r.time >= b.time                    --: large
+    AND r.time >= a.time                    --: large
 
 -- part: CUT
 -- 1 if the count left out older reports, which were not looked at; else 0.
-0                                           --: !examined
---: examined {
---: each lone {
-CASE WHEN {FACETS_OF_GROUP count(*)}) = 1 THEN 0 ELSE   --: count_part
---: }
---: words {
-CASE WHEN {ALL_HAVE_WORDS} THEN
-    CASE WHEN {NONE_IS_GONE} THEN 0 ELSE    --: rest_whole
-    {CUT_REPORTS counted_rest}
-    END                                     --: rest_whole
-ELSE
---: }
-{CUT_REPORTS counted}
-END                                         --: words
-END                                         --: count_part
+0                                           --: !counted_bounded
+--: counted_bounded {
+(SELECT CASE WHEN b.low >= b.high THEN 0 ELSE
+    (SELECT count(*)
+    FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_OF_TIME}
+        AND r.time < {BOUND_OF_CUT} LIMIT 1) c)
+    END FROM ({BOUNDS}) b)
 --: }
 
 -- part: ANY_REPORT
-{EXISTS}SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_IN_GROUP @} {EXISTS_END}
+(SELECT 1 FROM (SELECT {TERMS_OF_ALL} 0 AS time LIMIT 1) a CROSS JOIN
+    reports r WHERE r.group_number = g.number {TERMS_IN_GROUP ranked}
+    ORDER BY r.time DESC, r.number DESC LIMIT 1) IS NOT NULL
 
 -- part: COUNT_REPORTS
-(SELECT count(*)
-FROM (SELECT 1 FROM
-    (SELECT {BOUND} AS time) b CROSS JOIN   --: @_bounded
-    reports r WHERE r.group_number = g.number {TERMS_IN_GROUP @}
-    AND r.time >= b.time                    --: @_bounded
-) c)
-
--- part: CUT_REPORTS
-0                                           --: !@_bounded
---: @_bounded {
-(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {TERMS_OF_TIME}
-    AND r.time < {BOUND_OF_CUT} LIMIT 1) c)
---: }
+(SELECT count(*) FROM
+    (SELECT {TERMS_OF_ALL}
+        {BOUND} AS time                     --: counted_bounded
+        0 AS time                           --: !counted_bounded
+        LIMIT 1) a CROSS JOIN
+    reports r WHERE r.group_number = g.number {TERMS_IN_GROUP counted}
+    AND r.time >= a.time)                   --: counted_bounded
+    )                                       --: !counted_bounded
 
 -- part: BOUND
 -- The time of the last report of the group g that its count looks at: the oldest of the
@@ -382,26 +408,51 @@ ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted
 {NEGATED} ({REPORT_TERM_OF_TIME})           --: of_time
 --: }
 
+-- part: TERMS_OF_ALL
+-- Of each term whether all reports of the group g have it, as facets count: reports are
+-- not asked for it then.
+--: each ranked {
+--: !since !until !time {
+(SELECT count(*) FROM ({TERM_BOUNDS}) t WHERE
+    t.low >= g.count                        --: !negated
+    t.high <= 0                             --: negated
+    ) AS all_:term,
+--: }
+--: }
+
 -- part: TERMS_IN_GROUP
--- The report r of a group has the terms. In PostgreSQL its row is read only where the
--- index reports_by_group has what else is asked for.
+-- The report r of a group has the terms; those of {TERMS_OF_ALL} are in a. In PostgreSQL
+-- its row is read only where the index reports_by_group has what else is asked for.
 --: each @ {
-{NEGATED} ({REPORT_TERM}) {END}
+{JOINS}
+(a.all_:term > 0 OR                         --: !since !until !time
+NOT                                         --: negated
+({REPORT_TERM})
+)                                           --: !since !until !time
+{END}
 --: }
 -- postgres:
 --: each @ {
-{NEGATED} (
+{JOINS}
+(a.all_:term > 0 OR                         --: !since !until !time
+NOT                                         --: negated
+(
     (SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE --: by_row
     {REPORT_TERM}
     LIMIT 1) IS NOT NULL                    --: by_row
-) {END}
+)
+)                                           --: !since !until !time
+{END}
 --: }
 
--- part: NEGATED
+-- part: JOINS
 -- Begins a term that has to hold; alternatives are in parentheses, which {END} closes.
 AND                                         --: !joined
 (                                           --: opens
 OR                                          --: joined
+
+-- part: NEGATED
+{JOINS}
 NOT                                         --: negated
 
 -- part: END
@@ -578,47 +629,28 @@ f.kind >= {FACET_EXECUTABLE} AND f.kind @ AND (f.kind, f.value) IN (SELECT w.kin
 -- The facet f is of the kind and value of a term: an index has the words that contain a
 -- part of one.
 {WORDS = :kind}                             --: by_word
-{FACET_OF_KIND}                             --: !by_word
+f.kind >= {FACET_EXECUTABLE} AND {FACET_OF_KIND}     --: !by_word
 
 -- part: FACET_OF_KIND
 -- The same by looking at the value.
-f.kind >= {FACET_EXECUTABLE} AND f.kind = :kind AND
+f.kind = :kind AND
+{WORDS_OF_PIECE} AND                        --: piece
 {PATH f.value}                              --: program
-f.value = CAST(:tag AS text) || {LINE_END} || CAST(:value AS text)  --: tag
-f.value = CAST(:number AS text)             --: signal
-{CONTAINS f.value}                          --: part
-f.value = :value                            --: whole
-
--- part: FACETS_OF_GROUP
--- The facets of the group g with a term; `)` follows.
-(SELECT @ FROM facets f WHERE f.group_number = g.number AND {FACET_OF_KIND}
-
--- part: FACET_SUM
-{FACETS_OF_GROUP CAST(coalesce(sum(f.count), 0) AS bigint)})
-
--- part: NONE_IS_GONE
--- Facets count reports that retention removed, too.
-(SELECT o.kept = o.count FROM groups o WHERE o.number = g.number)
-
--- part: ALL_HAVE
--- A value that all reports of the group g have, as it is counted as often as the group, is
--- one of a term. Neither texts of reports nor marks are read then.
-{EXISTS}SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-    {FACET_OF_KIND}                         --: !word
-    --: word {
-    (f.kind IN ({FACET_TITLE}, {FACET_EXECUTABLE}, {FACET_RELEASE})
-        OR f.kind BETWEEN {FACET_FRAME} AND {FACET_MESSAGE}) AND {CONTAINS f.value}
-    --: }
-    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-{EXISTS_END}
-
--- part: ALL_HAVE_WORDS
--- All reports of the group g have all words that are not negated. Of less than 100 the
--- reports are looked at sooner.
-(SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
---: each term {
-AND {ALL_HAVE}                              --: word !negated
+f.value = CAST(:tag AS text) || {LINE_END} || CAST(:value AS text)  --: tag !wildcard
+--: tag wildcard {
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || {LINE_END}
+    AND substr(f.value, length(CAST(:tag AS text)) + 2) {EQUALS}
 --: }
+f.value = CAST(:number AS text)             --: signal
+{CONTAINS f.value}                          --: part !wildcard
+f.value {EQUALS}                            --: part wildcard
+f.value {EQUALS}                            --: whole
+
+-- part: WORDS_OF_PIECE
+-- A group may have very many hosts: those with a piece of the value in them are few. The
+-- words of PostgreSQL are no hosts.
+f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece))
 
 -- part: PATH
 -- A path is :value or ends with it after a slash.

@@ -1750,7 +1750,7 @@ WITH hit AS (
     {if by_first_seen}g.first_seen{end}
     {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
     {if by_last_seen}g.last_seen{end} AS place
-    {if sorts}FROM (SELECT g.number, g.first_seen, g.last_seen{end}
+    {if sorts}FROM (SELECT g.number, g.first_seen, g.last_seen, g.count, g.kept, g.summary{end}
         FROM groups g
         WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
         {if in_group}AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
@@ -1802,19 +1802,29 @@ WITH hit AS (
                 {if facet}(g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                                     FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                             {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                                {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                                 {if program}(f.value {if !wildcard}= :value{end}
                                         {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                         {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                                     {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                            {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                            {if tag wildcard}
+                                substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                                AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {end}
                             {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
+                            {if part !wildcard}{if ascii}
                                     (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                         OR (octet_length(f.value) <> length(f.value)
                                             AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                                 {end}
                                 {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end})) IS TRUE{end}
+                            {if part wildcard}f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                            {if whole}f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}
             {if word}
                 g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
                     AND f.value ILIKE :pattern)
@@ -1838,19 +1848,29 @@ WITH hit AS (
         {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                             FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
+                    {if part !wildcard}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end})) IS TRUE{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}
 {end}
 {if sorts}ORDER BY {if by_count}g.count{end}
     {if by_machines}g.machines{end}
@@ -1867,20 +1887,30 @@ WITH hit AS (
                                 AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                     {end}
                     {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if !word}f.kind >= 3 AND f.kind = :kind AND
+                {if !word}f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
+                {if part !wildcard}{if ascii}
                         (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                             OR (octet_length(f.value) <> length(f.value)
                                 AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                     {end}
                     {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}{end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
             LIMIT 1) IS NOT NULL
         {if word}
             OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
@@ -1902,20 +1932,30 @@ WITH hit AS (
                             AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                 {end}
                 {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-            {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if !word}f.kind = :kind AND
+                {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                 {if program}(f.value {if !wildcard}= :value{end}
                         {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                         {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                     {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+            {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+            {if tag wildcard}
+                substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {end}
             {if signal}f.value = CAST(:number AS text){end}
-            {if part}{if ascii}
+            {if part !wildcard}{if ascii}
                     (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                         OR (octet_length(f.value) <> length(f.value)
                             AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                 {end}
                 {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-            {if whole}f.value = :value{end}{end}
+            {if part wildcard}f.value {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if whole}f.value {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
         LIMIT 1) IS NOT NULL
     {if word}
         OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
@@ -1930,215 +1970,231 @@ WITH hit AS (
 {end}
 {end}
 {if several}
-{each term}
-{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-        {if !word}f.kind >= 3 AND f.kind = :kind AND
+AND (SELECT CASE WHEN b.high <= 0 THEN 0 WHEN b.low > 0 THEN 1
+WHEN (SELECT 1 FROM (SELECT {each ranked}
+        {if !since !until !time}
+            (SELECT count(*) FROM ({if since}
+                        SELECT d.reports AS low, d.reports AS high
+                        FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                                WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+                            + (SELECT count(*) FROM reports r
+                                WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+                            AS reports) d
+                    {end}
+                    {if until}
+                        SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+                        CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+                    {end}
+                    {if time}
+                        SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+                        ELSE 0 END AS low,
+                        CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+                        ELSE 0 END AS high
+                    {end}
+                    {if word}
+                        SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+                        FROM (SELECT value, count FROM facets
+                            WHERE group_number = g.number AND kind IN (1, 3,
+                                5, 11, 12, 13, 14)
+                            UNION ALL SELECT value, count FROM facets
+                            WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+                        WHERE {if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+                    {end}
+                    {if !since !until !time !word}
+                        SELECT
+                        {if repeats}coalesce(max(f.count), 0){end}
+                        {if !repeats}coalesce(sum(f.count), 0){end}
+                        AS low, coalesce(sum(f.count), 0) AS high
+                        FROM facets f
+                        WHERE f.group_number = g.number AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part !wildcard}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {end}) t WHERE
+            {if !negated}t.low >= g.count{end}
+            {if negated}t.high <= 0{end}
+        ) AS all_:term,
+    {end}
+{end} 0 AS time LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+    {if joined}OR{end}
+    {if !since !until !time}(a.all_:term > 0 OR{end}
+        {if negated}NOT{end}
+        (
+            {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+                {if since}r.time >= :number{end}
+                {if until}r.time < :number{end}
+                {if time}r.time BETWEEN :number AND :high{end}
+                {if signal}r.signal = :number{end}
+                {if release}r.release {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if environment}r.environment {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if signal_name}r.signal_name {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if host}r.hostname {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if program}(r.executable {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+            {if tag}
+                EXISTS(SELECT 1 FROM tags t
+                    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+            {end}
+            {if word}
+                {if ascii}
+                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+                {end}
+                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                        {if as_is part !wildcard}{if ascii}
+                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(m.list) <> length(m.list)
+                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                        {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                        {if part !wildcard}{if ascii}
+                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        LIMIT 1) IS NOT NULL{end}
+                {if word}){end}
+            {if by_row}LIMIT 1) IS NOT NULL{end}
+    )
+    {if !since !until !time}){end}
+{if closes}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1) IS NOT NULL THEN 1 ELSE 0 END
+FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+    {if joined}UNION ALL{end}
+    {if negated}
+        SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+        g.count - n.low AS high
+        FROM (
+        {end}
+        {if since}
+            SELECT d.reports AS low, d.reports AS high
+            FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+                + (SELECT count(*) FROM reports r
+                    WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+                AS reports) d
+        {end}
+        {if until}
+            SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+            CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+        {end}
+        {if time}
+            SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+            ELSE 0 END AS low,
+            CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+            ELSE 0 END AS high
+        {end}
+        {if word}
+            SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+            FROM (SELECT value, count FROM facets
+                WHERE group_number = g.number AND kind IN (1, 3,
+                    5, 11, 12, 13, 14)
+                UNION ALL SELECT value, count FROM facets
+                WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+            WHERE {if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+        {end}
+        {if !since !until !time !word}
+            SELECT
+            {if repeats}coalesce(max(f.count), 0){end}
+            {if !repeats}coalesce(sum(f.count), 0){end}
+            AS low, coalesce(sum(f.count), 0) AS high
+            FROM facets f
+            WHERE f.group_number = g.number AND f.kind = :kind AND
+            {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                     {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                 {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+        {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+        {if tag wildcard}
+            substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+            AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {end}
         {if signal}f.value = CAST(:number AS text){end}
-        {if part}{if ascii}
+        {if part !wildcard}{if ascii}
                 (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                     OR (octet_length(f.value) <> length(f.value)
                         AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
             {end}
             {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-        {if whole}f.value = :value{end}{end}
-    {if word}
-        (f.kind IN (1, 3, 5)
-            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(f.value) <> length(f.value)
-                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+        {if part wildcard}f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if whole}f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
     {end}
-    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-    LIMIT 1) IS NOT NULL){end}
+    {if negated}) n{end}
+{if closes}) a{end}
 {end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-    {if !word}f.kind >= 3 AND f.kind = :kind AND
-        {if program}(f.value {if !wildcard}= :value{end}
-                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-    {if signal}f.value = CAST(:number AS text){end}
-    {if part}{if ascii}
-            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(f.value) <> length(f.value)
-                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-    {if whole}f.value = :value{end}{end}
-{if word}
-    (f.kind IN (1, 3, 5)
-        OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-            OR (octet_length(f.value) <> length(f.value)
-                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-    {end}
-    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-LIMIT 1) IS NOT NULL{end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-        OR (octet_length(f.value) <> length(f.value)
-            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}) > 0
-{end}
-ELSE
-{end}
-(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-    {if since}r.time >= :number{end}
-    {if until}r.time < :number{end}
-    {if time}r.time BETWEEN :number AND :high{end}
-    {if signal}r.signal = :number{end}
-    {if release}r.release {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if environment}r.environment {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if signal_name}r.signal_name {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if host}r.hostname {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if program}(r.executable {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-            {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-        {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-    EXISTS(SELECT 1 FROM tags t
-        WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-    {if ascii}
-        (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-            OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-    {end}
-    {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-        {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-    {end}
-    {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-            {if as_is part !wildcard}{if ascii}
-                    (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(m.list) <> length(m.list)
-                            AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-            {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-            {if part !wildcard}{if ascii}
-                    (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                            AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-            {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-            {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-            LIMIT 1) IS NOT NULL{end}
-    {if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end} LIMIT 1) IS NOT NULL
-{if rest_whole}END{end}
-ELSE
-{end}
-(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-    {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-    OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-        AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-        WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-            FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-    {if as_is part !wildcard}{if ascii}
-            (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(m.list) <> length(m.list)
-                    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-    {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-    {if part !wildcard}{if ascii}
-            (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-    {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end} LIMIT 1) IS NOT NULL
-{if words}END{end}
+) t) b) = 1
 {end}
 {if after !counts_sort}AND ({if by_count}g.count{end}
 {if by_machines}g.machines{end}
@@ -2158,1540 +2214,335 @@ g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.u
 g.until_time, g.version, g.project, g.program, h.place AS place,
 {if counts_sort by_count}h.place{end}
 {if counts_sort !by_count}{if !narrowed}g.count{end}
-{each lone}
-{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-{if count_since}+ (SELECT count(*) FROM reports r{end}
-{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}){end}
-{if count_part}
-CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}) = 1
-THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end})
-ELSE
-{end}
-{end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-LIMIT 1) IS NOT NULL{end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end})
-{end}
-ELSE
-{end}
-(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted_rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if counted_rest_bounded}AND r.time >= b.time{end}
-) c)
-{if rest_whole}END{end}
-ELSE
-{end}
-{if examined}(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if counted_bounded}AND r.time >= b.time{end}
-) c){end}
-{if words}END{end}
-{if count_part}END{end}{end}
-{if !counts_sort}{if !narrowed}g.count{end}
-{each lone}
-{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-{if count_since}+ (SELECT count(*) FROM reports r{end}
-{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}){end}
-{if count_part}
-CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}) = 1
-THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end})
-ELSE
-{end}
-{end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-LIMIT 1) IS NOT NULL{end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end})
-{end}
-ELSE
-{end}
-(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted_rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if counted_rest_bounded}AND r.time >= b.time{end}
-) c)
-{if rest_whole}END{end}
-ELSE
-{end}
-{if examined}(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if counted_bounded}AND r.time >= b.time{end}
-) c){end}
-{if words}END{end}
-{if count_part}END{end}{end}
-AS filtered,
-{if counts_sort by_machines}h.place{end}
-{if counts_sort !by_machines}{if !narrowed}g.machines{end}
 {if narrowed}
-(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each ranked}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
-{end}{end}
-{if !counts_sort}{if !narrowed}g.machines{end}
-{if narrowed}
-(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each ranked}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
-{end}{end}
-AS filtered_machines,
-{if !narrowed}g.users{end}
-{if narrowed}
-CASE WHEN g.users = 0 THEN 0 ELSE (SELECT count(DISTINCT t.value)
-FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each ranked}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if large}AND r.time >= b.time{end}) c JOIN tags t ON t.report = c.number AND t.key = 'user') END
-{end} AS filtered_users,
-{if !examined}0{end}
-{if examined}
-{each lone}
-{if count_part}CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}) = 1 THEN 0 ELSE{end}
-{end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-LIMIT 1) IS NOT NULL{end}
-{end} THEN
-{if rest_whole}CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN 0 ELSE{end}
-{if !counted_rest_bounded}0{end}
-{if counted_rest_bounded}
-(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
-{end}
-{if rest_whole}END{end}
-ELSE
-{end}
-{if !counted_bounded}0{end}
-{if counted_bounded}
-(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
-{end}
-{if words}END{end}
-{if count_part}END{end}
-{end} AS cut,
-{if counted}(SELECT count(*) FROM hit){end}
-{if !counted}0{end}
-AS found
-FROM (
-SELECT number, place
-{if !counts_sort}FROM hit{end}
-{if counts_sort by_count}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
-{each lone}
-{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-{if count_since}+ (SELECT count(*) FROM reports r{end}
-{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}){end}
-{if count_part}
-CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}) = 1
-THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end})
-ELSE
-{end}
-{end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-LIMIT 1) IS NOT NULL{end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
-(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(f.value) <> length(f.value)
-AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end})
-{end}
-ELSE
-{end}
-(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted_rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if counted_rest_bounded}AND r.time >= b.time{end}
-) c)
-{if rest_whole}END{end}
-ELSE
-{end}
-{if examined}(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if counted_bounded}AND r.time >= b.time{end}
-) c){end}
-{if words}END{end}
-{if count_part}END{end} AS place FROM hit g) c{end}
-{if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
-{if narrowed}
-(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each ranked}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-{if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-{if ascii}
-(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-{end}
-{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-{if as_is part !wildcard}{if ascii}
-(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(m.list) <> length(m.list)
-AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}{if ascii}
-(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-{end}
-{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-LIMIT 1) IS NOT NULL{end}
-{if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end}
-{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
-{end} AS place FROM hit g) c{end}
-{if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
-ORDER BY place DESC, number DESC LIMIT :limit
-) h
-CROSS JOIN groups g
-WHERE g.number = h.number
-ORDER BY h.place DESC, g.number DESC
-
--- STORE_COUNT_GROUPS
-SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
-    {if by_machines}g.machines{end}
-    {if by_first_seen}g.first_seen{end}
-    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-    {if by_last_seen}g.last_seen{end} AS place
-    {if sorts}FROM (SELECT g.number, g.first_seen, g.last_seen{end}
-        FROM groups g
-        WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
-        {if in_group}AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
-                    = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
-                (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
-                    = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
-                    WHERE k.fingerprint = :group),
-                (SELECT min(number) FROM groups WHERE length(:group) >= 8
-                    AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1)){end}
-        {if in_project}AND g.project = :project{end}
-        {each term}
-            {if of_group}
-                {if !joined}AND{end}
-                {if opens}({end}
-                    {if joined}OR{end}
-                    {if negated}NOT{end} (
-                        {if first_release}g.first_release {if !wildcard}= :value{end}
-                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-                        {if first_seen}g.first_seen BETWEEN :number AND :high{end}
-                        {if last_seen}g.last_seen BETWEEN :number AND :high{end}
-                        {if reports}g.count BETWEEN :number AND :high{end}
-                        {if machines}g.machines BETWEEN :number AND :high{end}
-                        {if users}g.users BETWEEN :number AND :high{end}
-                        {if status}g.status = :value{end}
-                        {if any}1 = 1{end}
-                        {if open}g.status IN ('open', 'regressed'){end}
-                        {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
-                        {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
-                        {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
-                                || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
-                            OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
-                        {if assigned}g.assignee <> ''{end}
-                        {if assignee}g.assignee {if !wildcard}= :value{end}
-                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-                        {if project}g.project {if !wildcard}= :value{end}
-                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-                        {if short_word}{if ascii}
-                                (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                    OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
-                                        AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
-                            {end}
-                            {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
-                    ) {if closes}){end}
-            {end}
+(SELECT CASE WHEN b.low >= b.high THEN b.high ELSE (SELECT count(*) FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+            SELECT d.reports AS low, d.reports AS high
+            FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+                + (SELECT count(*) FROM reports r
+                    WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+                AS reports) d
         {end}
-        {each choice}
-            {if opens}AND ({end}
-                {if joined}OR{end}
-                {if facet}(g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                                    FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
-                            {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                                {if program}(f.value {if !wildcard}= :value{end}
-                                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-                                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                            {if signal}f.value = CAST(:number AS text){end}
-                            {if part}{if ascii}
-                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                        OR (octet_length(f.value) <> length(f.value)
-                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                                {end}
-                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                            {if whole}f.value = :value{end}{end})) IS TRUE{end}
-            {if word}
-                g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
-                    AND f.value ILIKE :pattern)
-                OR g.number IN (SELECT f.group_number FROM facets f
-                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))
-            {end}
-            {if closes}){end}
-    {end}
-    {each term}
-        {if listed since}AND g.last_seen >= :number{end}
-        {if listed until}AND g.first_seen < :number{end}
-        {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
-        {if listed time}AND (SELECT 1 FROM reports r WHERE r.group_number = g.number{end}
-            {if listed time}AND r.time BETWEEN :number AND :high LIMIT 1) IS NOT NULL{end}
-        {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
-                    AND f.value ILIKE :pattern)
-                OR g.number IN (SELECT f.group_number FROM facets f
-                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
-        {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                            FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
-                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
-                        {if program}(f.value {if !wildcard}= :value{end}
-                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                    {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
-                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                                OR (octet_length(f.value) <> length(f.value)
-                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                        {end}
-                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end})) IS TRUE{end}
-{end}
-{if sorts}ORDER BY {if by_count}g.count{end}
-    {if by_machines}g.machines{end}
-    {if by_first_seen}g.first_seen{end}
-    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
-    {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
-{if bounded}
-{each term}
-    {if searched wide !word}AND (
-            (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if !word}f.kind >= 3 AND f.kind = :kind AND
-                    {if program}(f.value {if !wildcard}= :value{end}
-                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-                        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-                {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
-                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                            OR (octet_length(f.value) <> length(f.value)
-                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                    {end}
-                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}{end}
-            LIMIT 1) IS NOT NULL
+        {if until}
+            SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+            CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+        {end}
+        {if time}
+            SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+            ELSE 0 END AS low,
+            CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+            ELSE 0 END AS high
+        {end}
         {if word}
-            OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-                f.kind <= 5 AND {if ascii}
-                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(f.value) <> length(f.value)
-                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-        {end}
-){end}
-{end}
-{each term}
-{if searched wide word !compares_column}AND (
-        (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-            {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
-                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(f.value) <> length(f.value)
-                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-            {if !word}f.kind >= 3 AND f.kind = :kind AND
-                {if program}(f.value {if !wildcard}= :value{end}
-                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-            {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-            {if signal}f.value = CAST(:number AS text){end}
-            {if part}{if ascii}
-                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(f.value) <> length(f.value)
-                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-            {if whole}f.value = :value{end}{end}
-        LIMIT 1) IS NOT NULL
-    {if word}
-        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-            f.kind <= 5 AND {if ascii}
+            SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+            FROM (SELECT value, count FROM facets
+                WHERE group_number = g.number AND kind IN (1, 3,
+                    5, 11, 12, 13, 14)
+                UNION ALL SELECT value, count FROM facets
+                WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+            WHERE {if ascii}
                 (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                     OR (octet_length(f.value) <> length(f.value)
                         AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
             {end}
-            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
-    {end}
-){end}
-{end}
-{end}
-{if several}
-{each term}
-{if negated wide}AND NOT ((SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-        {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+        {end}
+        {if !since !until !time !word}
+            SELECT
+            {if repeats}coalesce(max(f.count), 0){end}
+            {if !repeats}coalesce(sum(f.count), 0){end}
+            AS low, coalesce(sum(f.count), 0) AS high
+            FROM facets f
+            WHERE f.group_number = g.number AND f.kind = :kind AND
+            {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                     {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                 {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-        {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+        {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+        {if tag wildcard}
+            substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+            AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {end}
         {if signal}f.value = CAST(:number AS text){end}
-        {if part}{if ascii}
+        {if part !wildcard}{if ascii}
                 (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                     OR (octet_length(f.value) <> length(f.value)
                         AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
             {end}
             {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-        {if whole}f.value = :value{end}{end}
-    {if word}
-        (f.kind IN (1, 3, 5)
-            OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(f.value) <> length(f.value)
-                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
-    {end}
-    AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-    LIMIT 1) IS NOT NULL){end}
+        {if part wildcard}f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if whole}f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
 {end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-    {if !word}f.kind >= 3 AND f.kind = :kind AND
-        {if program}(f.value {if !wildcard}= :value{end}
+{end}
+{if counted_bounded}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+    {if of_time}{if !joined}AND{end}
+        {if opens}({end}
+            {if joined}OR{end}
+            {if negated}NOT{end} ({if since}r.time >= :number{end}
+                {if until}r.time < :number{end}
+                {if time}r.time BETWEEN :number AND :high{end}){end}
+    {end}
+    ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !counted_bounded}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+(
+    {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+        {if since}r.time >= :number{end}
+        {if until}r.time < :number{end}
+        {if time}r.time BETWEEN :number AND :high{end}
+        {if signal}r.signal = :number{end}
+        {if release}r.release {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if environment}r.environment {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if signal_name}r.signal_name {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if host}r.hostname {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if program}(r.executable {if !wildcard}= :value{end}
                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
-    {if signal}f.value = CAST(:number AS text){end}
-    {if part}{if ascii}
-            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                OR (octet_length(f.value) <> length(f.value)
-                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
-        {end}
-        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-    {if whole}f.value = :value{end}{end}
-{if word}
-    (f.kind IN (1, 3, 5)
-        OR f.kind BETWEEN 11 AND 14) AND {if ascii}
-        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-            OR (octet_length(f.value) <> length(f.value)
-                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+    {if tag}
+        EXISTS(SELECT 1 FROM tags t
+            WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
     {end}
-    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+    {if word}
+        {if ascii}
+            (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                    AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+        {end}
+        {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+            {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+        {end}
+        {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                {if as_is part !wildcard}{if ascii}
+                        (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(m.list) <> length(m.list)
+                                AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                {if part !wildcard}{if ascii}
+                        (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                LIMIT 1) IS NOT NULL{end}
+        {if word}){end}
+    {if by_row}LIMIT 1) IS NOT NULL{end}
+)
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-LIMIT 1) IS NOT NULL{end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if counted_bounded}AND r.time >= a.time){end}
+{if !counted_bounded}){end} END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+    + (SELECT count(*) FROM reports r
+        WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+    AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+    WHERE group_number = g.number AND kind IN (1, 3,
+        5, 11, 12, 13, 14)
+    UNION ALL SELECT value, count FROM facets
+    WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(f.value) <> length(f.value)
+            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
 {if program}(f.value {if !wildcard}= :value{end}
         {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
         {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
     {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
 {if signal}f.value = CAST(:number AS text){end}
-{if part}{if ascii}
+{if part !wildcard}{if ascii}
     (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
         OR (octet_length(f.value) <> length(f.value)
             AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
 {end}
 {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-{if whole}f.value = :value{end}) > 0
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {end}
-ELSE
+{if negated}) n{end}
+{if closes}) a{end}
 {end}
-(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} (
-{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
-    {if since}r.time >= :number{end}
-    {if until}r.time < :number{end}
-    {if time}r.time BETWEEN :number AND :high{end}
-    {if signal}r.signal = :number{end}
-    {if release}r.release {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if environment}r.environment {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if signal_name}r.signal_name {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if host}r.hostname {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if program}(r.executable {if !wildcard}= :value{end}
-            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
-            {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-        {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-{if tag}
-    EXISTS(SELECT 1 FROM tags t
-        WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+) t) b)
+{end}{end}
+{if !counts_sort}{if !narrowed}g.count{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= b.high THEN b.high ELSE (SELECT count(*) FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+        WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+    + (SELECT count(*) FROM reports r
+        WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+    AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
 {end}
 {if word}
-    {if ascii}
-        (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-            OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
-                AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
-    {end}
-    {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
-        {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
-                WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
-                    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
-    {end}
-    {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
-            {if as_is part !wildcard}{if ascii}
-                    (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(m.list) <> length(m.list)
-                            AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
-            {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-            {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-            {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-            {if part !wildcard}{if ascii}
-                    (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
-                        OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
-                            AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
-                {end}
-                {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
-            {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-            {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-            LIMIT 1) IS NOT NULL{end}
-    {if word}){end}
-{if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end} LIMIT 1) IS NOT NULL
-{if rest_whole}END{end}
-ELSE
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+    WHERE group_number = g.number AND kind IN (1, 3,
+        5, 11, 12, 13, 14)
+    UNION ALL SELECT value, count FROM facets
+    WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(f.value) <> length(f.value)
+            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
 {end}
-(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(f.value) <> length(f.value)
+            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if counted_bounded}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+    {if until}r.time < :number{end}
+    {if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !counted_bounded}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
-{if negated}NOT{end} (
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+(
 {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
 {if since}r.time >= :number{end}
 {if until}r.time < :number{end}
@@ -3748,9 +2599,1878 @@ WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{en
     LIMIT 1) IS NOT NULL{end}
 {if word}){end}
 {if by_row}LIMIT 1) IS NOT NULL{end}
-) {if closes}){end}
-{end} LIMIT 1) IS NOT NULL
-{if words}END{end}
+)
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= a.time){end}
+{if !counted_bounded}){end} END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+AS filtered,
+{if counts_sort by_machines}h.place{end}
+{if counts_sort !by_machines}{if !narrowed}g.machines{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.machines ELSE
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+(
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+    FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+    (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(m.list) <> length(m.list)
+            AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+    (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+        OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+            AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+)
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+{if large}AND r.time >= a.time{end}) c WHERE c.hostname <> '')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+{if !counts_sort}{if !narrowed}g.machines{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.machines ELSE
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+(
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+    AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+    AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+)
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+{if large}AND r.time >= a.time{end}) c WHERE c.hostname <> '')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+AS filtered_machines,
+{if !narrowed}g.users{end}
+{if narrowed}
+CASE WHEN g.users = 0 THEN 0 ELSE
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.users ELSE
+(SELECT count(DISTINCT t.value)
+FROM (SELECT r.number, r.hostname FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+(
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+)
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+{if large}AND r.time >= a.time{end}) c JOIN tags t ON t.report = c.number AND t.key = 'user')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b) END
+{end} AS filtered_users,
+{if !counted_bounded}0{end}
+{if counted_bounded}
+(SELECT CASE WHEN b.low >= b.high THEN 0 ELSE
+(SELECT count(*)
+FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end} AS cut,
+{if counted}(SELECT count(*) FROM hit){end}
+{if !counted}0{end}
+AS found
+FROM (
+SELECT number, place
+{if !counts_sort}FROM hit{end}
+{if counts_sort}
+FROM (SELECT g.number AS number,
+{if by_count}{if !narrowed}g.count{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= b.high THEN b.high ELSE (SELECT count(*) FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if counted_bounded}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !counted_bounded}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+(
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+)
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+{if counted_bounded}AND r.time >= a.time){end}
+{if !counted_bounded}){end} END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+{if by_machines}{if !narrowed}g.machines{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.machines ELSE
+(SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+(
+{if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+{if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}
+{if signal}r.signal = :number{end}
+{if release}r.release {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if environment}r.environment {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if signal_name}r.signal_name {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if host}r.hostname {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if program}(r.executable {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag}
+EXISTS(SELECT 1 FROM tags t
+WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{end}
+{if word}
+{if ascii}
+(strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+{if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+{end}
+{if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+{if as_is part !wildcard}{if ascii}
+(strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(m.list) <> length(m.list)
+AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+{if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+{if part !wildcard}{if ascii}
+(strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+LIMIT 1) IS NOT NULL{end}
+{if word}){end}
+{if by_row}LIMIT 1) IS NOT NULL{end}
+)
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+{if large}AND r.time >= a.time{end}) c WHERE c.hostname <> '')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE {if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}{if ascii}
+(strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+OR (octet_length(f.value) <> length(f.value)
+AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+{end}
+{if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+AS place FROM hit CROSS JOIN groups g WHERE g.number = hit.number) c
+{end}
+{if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
+ORDER BY place DESC, number DESC LIMIT :limit
+) h
+CROSS JOIN groups g
+WHERE g.number = h.number
+ORDER BY h.place DESC, g.number DESC
+
+-- STORE_COUNT_GROUPS
+SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
+    {if by_machines}g.machines{end}
+    {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+    {if by_last_seen}g.last_seen{end} AS place
+    {if sorts}FROM (SELECT g.number, g.first_seen, g.last_seen, g.count, g.kept, g.summary{end}
+        FROM groups g
+        WHERE g.number NOT IN (SELECT source FROM moves WHERE fingerprint = '')
+        {if in_group}AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
+                    = coalesce((SELECT target FROM merged WHERE fingerprint = :group), :group)),
+                (SELECT kg.number FROM keys k JOIN groups kg ON kg.fingerprint
+                    = coalesce((SELECT target FROM merged WHERE fingerprint = k.target), k.target)
+                    WHERE k.fingerprint = :group),
+                (SELECT min(number) FROM groups WHERE length(:group) >= 8
+                    AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1)){end}
+        {if in_project}AND g.project = :project{end}
+        {each term}
+            {if of_group}
+                {if !joined}AND{end}
+                {if opens}({end}
+                    {if joined}OR{end}
+                    {if negated}NOT{end} (
+                        {if first_release}g.first_release {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if first_seen}g.first_seen BETWEEN :number AND :high{end}
+                        {if last_seen}g.last_seen BETWEEN :number AND :high{end}
+                        {if reports}g.count BETWEEN :number AND :high{end}
+                        {if machines}g.machines BETWEEN :number AND :high{end}
+                        {if users}g.users BETWEEN :number AND :high{end}
+                        {if status}g.status = :value{end}
+                        {if any}1 = 1{end}
+                        {if open}g.status IN ('open', 'regressed'){end}
+                        {if back_in}g.status = 'regressed' AND g.status_release = :value{end}
+                        {if rising}g.number = ANY(CAST(:risen AS bigint[])){end}
+                        {if new}(g.first_release <> '' AND g.project || chr(10) || g.program || chr(10)
+                                || g.first_release IN (SELECT json_array_elements_text(CAST(:fresh AS json))))
+                            OR (g.first_release = '' AND g.first_seen >= :week_ms){end}
+                        {if assigned}g.assignee <> ''{end}
+                        {if assignee}g.assignee {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if project}g.project {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if short_word}{if ascii}
+                                (strpos(lower((g.title || chr(10) || g.summary) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(g.title || chr(10) || g.summary) <> length(g.title || chr(10) || g.summary)
+                                        AND strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((g.title || chr(10) || g.summary)), lower(CAST(:value AS text))) > 0{end}{end}
+                    ) {if closes}){end}
+            {end}
+        {end}
+        {each choice}
+            {if opens}AND ({end}
+                {if joined}OR{end}
+                {if facet}(g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                    FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                            {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                                {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                                {if program}(f.value {if !wildcard}= :value{end}
+                                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                            {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                            {if tag wildcard}
+                                substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                                AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {end}
+                            {if signal}f.value = CAST(:number AS text){end}
+                            {if part !wildcard}{if ascii}
+                                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                        OR (octet_length(f.value) <> length(f.value)
+                                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                                {end}
+                                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                            {if part wildcard}f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                            {if whole}f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}
+            {if word}
+                g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR g.number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))
+            {end}
+            {if closes}){end}
+    {end}
+    {each term}
+        {if listed since}AND g.last_seen >= :number{end}
+        {if listed until}AND g.first_seen < :number{end}
+        {if listed time}AND g.last_seen >= :number AND g.first_seen <= :high{end}
+        {if listed time}AND (SELECT 1 FROM reports r WHERE r.group_number = g.number{end}
+            {if listed time}AND r.time BETWEEN :number AND :high LIMIT 1) IS NOT NULL{end}
+        {if listed word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
+                    AND f.value ILIKE :pattern)
+                OR g.number IN (SELECT f.group_number FROM facets f
+                    WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                        FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern))){end}
+        {if listed facet}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                            FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
+                    {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part !wildcard}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}
+{end}
+{if sorts}ORDER BY {if by_count}g.count{end}
+    {if by_machines}g.machines{end}
+    {if by_first_seen}g.first_seen{end}
+    {if by_rising}coalesce(1000000 - array_position(CAST(:risen AS bigint[]), g.number), 0){end}
+    {if by_last_seen}g.last_seen{end} DESC, g.number DESC OFFSET 0) g WHERE 1 = 1{end}
+{if bounded}
+{each term}
+    {if searched wide !word}AND (
+            (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if !word}f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part !wildcard}{if ascii}
+                        (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                            OR (octet_length(f.value) <> length(f.value)
+                                AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                    {end}
+                    {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
+            LIMIT 1) IS NOT NULL
+        {if word}
+            OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+                f.kind <= 5 AND {if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+        {end}
+){end}
+{end}
+{each term}
+{if searched wide word !compares_column}AND (
+        (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            {if word}f.kind BETWEEN 11 AND 14 AND {if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+            {if !word}f.kind = :kind AND
+                {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                {if program}(f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+            {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+            {if tag wildcard}
+                substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {end}
+            {if signal}f.value = CAST(:number AS text){end}
+            {if part !wildcard}{if ascii}
+                    (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(f.value) <> length(f.value)
+                            AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+            {if part wildcard}f.value {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if whole}f.value {if !wildcard}= :value{end}
+                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
+        LIMIT 1) IS NOT NULL
+    {if word}
+        OR (SELECT 1 FROM facets f WHERE f.group_number = g.number AND
+            f.kind <= 5 AND {if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end} LIMIT 1) IS NOT NULL
+    {end}
+){end}
+{end}
+{end}
+{if several}
+AND (SELECT CASE WHEN b.high <= 0 THEN 0 WHEN b.low > 0 THEN 1
+WHEN (SELECT 1 FROM (SELECT {each ranked}
+        {if !since !until !time}
+            (SELECT count(*) FROM ({if since}
+                        SELECT d.reports AS low, d.reports AS high
+                        FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                                WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+                            + (SELECT count(*) FROM reports r
+                                WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+                            AS reports) d
+                    {end}
+                    {if until}
+                        SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+                        CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+                    {end}
+                    {if time}
+                        SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+                        ELSE 0 END AS low,
+                        CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+                        ELSE 0 END AS high
+                    {end}
+                    {if word}
+                        SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+                        FROM (SELECT value, count FROM facets
+                            WHERE group_number = g.number AND kind IN (1, 3,
+                                5, 11, 12, 13, 14)
+                            UNION ALL SELECT value, count FROM facets
+                            WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+                        WHERE {if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+                    {end}
+                    {if !since !until !time !word}
+                        SELECT
+                        {if repeats}coalesce(max(f.count), 0){end}
+                        {if !repeats}coalesce(sum(f.count), 0){end}
+                        AS low, coalesce(sum(f.count), 0) AS high
+                        FROM facets f
+                        WHERE f.group_number = g.number AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                        {if program}(f.value {if !wildcard}= :value{end}
+                                {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                                {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                            {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
+                    {if signal}f.value = CAST(:number AS text){end}
+                    {if part !wildcard}{if ascii}
+                            (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                OR (octet_length(f.value) <> length(f.value)
+                                    AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+                        {end}
+                        {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {end}) t WHERE
+            {if !negated}t.low >= g.count{end}
+            {if negated}t.high <= 0{end}
+        ) AS all_:term,
+    {end}
+{end} 0 AS time LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+    {if joined}OR{end}
+    {if !since !until !time}(a.all_:term > 0 OR{end}
+        {if negated}NOT{end}
+        (
+            {if by_row}(SELECT 1 FROM (SELECT * FROM reports o WHERE o.number = r.number OFFSET 0) r WHERE{end}
+                {if since}r.time >= :number{end}
+                {if until}r.time < :number{end}
+                {if time}r.time BETWEEN :number AND :high{end}
+                {if signal}r.signal = :number{end}
+                {if release}r.release {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if environment}r.environment {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if signal_name}r.signal_name {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if host}r.hostname {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if program}(r.executable {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {if wildcard}OR r.executable ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                    {if !wildcard}OR strpos(r.executable || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+            {if tag}
+                EXISTS(SELECT 1 FROM tags t
+                    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end})
+            {end}
+            {if word}
+                {if ascii}
+                    (strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                        OR (octet_length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname) <> length(r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)
+                            AND strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0))
+                {end}
+                {if !ascii}strpos(lower((r.title || chr(10) || r.summary || chr(10) || r.executable || chr(10) || r.release || chr(10) || r.hostname)), lower(CAST(:value AS text))) > 0{end} OR (
+                    {if negated !wide}r.group_number IN (SELECT f.group_number FROM facets f
+                            WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
+                                FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern)) AND{end}
+                {end}
+                {if has_mark}(SELECT 1 FROM marks m CROSS JOIN json_array_elements_text(CAST(m.list AS json)) AS j(value) WHERE m.report = r.number AND
+                        {if as_is part !wildcard}{if ascii}
+                                (strpos(lower((m.list) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(m.list) <> length(m.list)
+                                        AND strpos(lower((m.list)), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((m.list)), lower(CAST(:value AS text))) > 0{end} AND{end}
+                        {if as_is !part !wildcard}strpos(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                        {if part !wildcard}{if ascii}
+                                (strpos(lower((substr(j.value, 4)) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                                    OR (octet_length(substr(j.value, 4)) <> length(substr(j.value, 4))
+                                        AND strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0))
+                            {end}
+                            {if !ascii}strpos(lower((substr(j.value, 4))), lower(CAST(:value AS text))) > 0{end}{end}
+                        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        LIMIT 1) IS NOT NULL{end}
+                {if word}){end}
+            {if by_row}LIMIT 1) IS NOT NULL{end}
+    )
+    {if !since !until !time}){end}
+{if closes}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1) IS NOT NULL THEN 1 ELSE 0 END
+FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+    {if joined}UNION ALL{end}
+    {if negated}
+        SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+        g.count - n.low AS high
+        FROM (
+        {end}
+        {if since}
+            SELECT d.reports AS low, d.reports AS high
+            FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+                + (SELECT count(*) FROM reports r
+                    WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+                AS reports) d
+        {end}
+        {if until}
+            SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+            CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+        {end}
+        {if time}
+            SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+            ELSE 0 END AS low,
+            CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+            ELSE 0 END AS high
+        {end}
+        {if word}
+            SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+            FROM (SELECT value, count FROM facets
+                WHERE group_number = g.number AND kind IN (1, 3,
+                    5, 11, 12, 13, 14)
+                UNION ALL SELECT value, count FROM facets
+                WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+            WHERE {if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}
+        {end}
+        {if !since !until !time !word}
+            SELECT
+            {if repeats}coalesce(max(f.count), 0){end}
+            {if !repeats}coalesce(sum(f.count), 0){end}
+            AS low, coalesce(sum(f.count), 0) AS high
+            FROM facets f
+            WHERE f.group_number = g.number AND f.kind = :kind AND
+            {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+            {if program}(f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
+        {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+        {if tag wildcard}
+            substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+            AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {end}
+        {if signal}f.value = CAST(:number AS text){end}
+        {if part !wildcard}{if ascii}
+                (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
+                    OR (octet_length(f.value) <> length(f.value)
+                        AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
+            {end}
+            {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
+        {if part wildcard}f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if whole}f.value {if !wildcard}= :value{end}
+            {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {end}
+    {if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b) = 1
 {end}
 {if after !counts_sort}AND ({if by_count}g.count{end}
 {if by_machines}g.machines{end}
@@ -3841,20 +4561,30 @@ WHERE 1 = 1
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if !word}f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
+                    {if part !wildcard}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
                 LIMIT 1) IS NOT NULL
             {if word}
                 OR (SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
@@ -3874,19 +4604,29 @@ WHERE 1 = 1
         {if !word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                             FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
+                    {if part !wildcard}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}{end}
 {end}
 {end}
 {each ranked}
@@ -4011,20 +4751,30 @@ WHERE 1 = 1
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if !word}f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
+                    {if part !wildcard}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
                 LIMIT 1) IS NOT NULL
             {if word}
                 OR (SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
@@ -4044,19 +4794,29 @@ WHERE 1 = 1
         {if !word}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                             FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
+                    {if part !wildcard}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}{end}
 {end}
 {end}
 {each ranked}
@@ -4166,19 +4926,29 @@ WHERE 1 = 1
         {if facet}(g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                             FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}{if ascii}
+                    {if part !wildcard}{if ascii}
                             (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                                 OR (octet_length(f.value) <> length(f.value)
                                     AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                         {end}
                         {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                    {if whole}f.value = :value{end}{end})) IS TRUE{end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}
     {if word}
         g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 5
             AND f.value ILIKE :pattern)
@@ -4197,19 +4967,29 @@ WHERE 1 = 1
     {if !word}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                         FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
+                {if part !wildcard}{if ascii}
                         (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                             OR (octet_length(f.value) <> length(f.value)
                                 AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                     {end}
                     {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}{end})) IS TRUE{end}{end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})) IS TRUE{end}{end}
 {end}
 LIMIT :limit
 
@@ -4220,19 +5000,29 @@ FROM (SELECT 1 FROM (
             {if !word}SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND (f.kind, f.value) IN (SELECT w.kind, w.value
                         FROM words w WHERE w.kind = :kind AND w.value ILIKE :pattern){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value ILIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR strpos(f.value || chr(10), '/' || CAST(:value AS text) || chr(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || chr(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || chr(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}{if ascii}
+                {if part !wildcard}{if ascii}
                         (strpos(lower((f.value) COLLATE "C"), lower(CAST(:value AS text) COLLATE "C")) > 0
                             OR (octet_length(f.value) <> length(f.value)
                                 AND strpos(lower((f.value)), lower(CAST(:value AS text))) > 0))
                     {end}
                     {if !ascii}strpos(lower((f.value)), lower(CAST(:value AS text))) > 0{end}{end}
-                {if whole}f.value = :value{end}{end}{end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}ILIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}{end}
         {if word}SELECT f.group_number FROM facets f
             WHERE f.kind >= 3 AND f.kind BETWEEN 11 AND 14 AND (f.kind, f.value) IN (SELECT w.kind, w.value
                 FROM words w WHERE w.kind BETWEEN 11 AND 14 AND w.value ILIKE :pattern){end}

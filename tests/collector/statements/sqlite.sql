@@ -1775,14 +1775,24 @@ WITH hit AS (
                                 WHERE +w.kind = :kind
                                 AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                            {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                             {if program}(f.value {if !wildcard}= :value{end}
                                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                     {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                                 {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                        {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                        {if tag wildcard}
+                            substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                            AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {end}
                         {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end}){end}
+                        {if part !wildcard}contains(:value, f.value){end}
+                        {if part wildcard}f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if whole}f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}){end}
             {if word}
                 g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
                     AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
@@ -1818,26 +1828,46 @@ WITH hit AS (
                             WHERE +w.kind = :kind
                             AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end})){end}
+                    {if part !wildcard}contains(:value, f.value){end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}
     {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end})){end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}
 {end}
 {if sorts}ORDER BY {if by_count}g.count{end}
 {if by_machines}g.machines{end}
@@ -1850,15 +1880,25 @@ WITH hit AS (
 {if searched wide !word}AND (
         EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
             {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-            {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if !word}f.kind = :kind AND
+                {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                 {if program}(f.value {if !wildcard}= :value{end}
                         {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                         {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                     {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if tag wildcard}
+                substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {end}
             {if signal}f.value = CAST(:number AS text){end}
-            {if part}contains(:value, f.value){end}
-            {if whole}f.value = :value{end}{end}
+            {if part !wildcard}contains(:value, f.value){end}
+            {if part wildcard}f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if whole}f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
     )
     {if word}
         OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
@@ -1870,15 +1910,25 @@ WITH hit AS (
 {if searched wide word !compares_column}AND (
     EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
         {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-        {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if !word}f.kind = :kind AND
+            {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                     {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                 {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+        {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+        {if tag wildcard}
+            substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+            AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {end}
         {if signal}f.value = CAST(:number AS text){end}
-        {if part}contains(:value, f.value){end}
-        {if whole}f.value = :value{end}{end}
+        {if part !wildcard}contains(:value, f.value){end}
+        {if part wildcard}f.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if whole}f.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
 )
 {if word}
     OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
@@ -1888,114 +1938,495 @@ WITH hit AS (
 {end}
 {end}
 {if several}
-{each term}
-{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-    {if !word}f.kind >= 3 AND f.kind = :kind AND
+AND (SELECT CASE WHEN b.high <= 0 THEN 0 WHEN b.low > 0 THEN 1
+WHEN (SELECT 1 FROM (SELECT {each ranked}
+    {if !since !until !time}
+        (SELECT count(*) FROM ({if since}
+                    SELECT d.reports AS low, d.reports AS high
+                    FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                            WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+                        + (SELECT count(*) FROM reports r
+                            WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+                        AS reports) d
+                {end}
+                {if until}
+                    SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+                    CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+                {end}
+                {if time}
+                    SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+                    ELSE 0 END AS low,
+                    CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+                    ELSE 0 END AS high
+                {end}
+                {if word}
+                    SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+                    FROM (SELECT value, count FROM facets
+                        WHERE group_number = g.number AND kind IN (1, 3,
+                            5, 11, 12, 13, 14)
+                        UNION ALL SELECT value, count FROM facets
+                        WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+                    WHERE contains(:value, f.value)
+                {end}
+                {if !since !until !time !word}
+                    SELECT
+                    {if repeats}coalesce(max(f.count), 0){end}
+                    {if !repeats}coalesce(sum(f.count), 0){end}
+                    AS low, coalesce(sum(f.count), 0) AS high
+                    FROM facets f
+                    WHERE f.group_number = g.number AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {end}) t WHERE
+        {if !negated}t.low >= g.count{end}
+        {if negated}t.high <= 0{end}
+    ) AS all_:term,
+{end}
+{end} 0 AS time LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+    {if negated}NOT{end}
+    ({if since}r.time >= :number{end}
+        {if until}r.time < :number{end}
+        {if time}r.time BETWEEN :number AND :high{end}
+        {if signal}r.signal = :number{end}
+        {if release}r.release {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if environment}r.environment {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if signal_name}r.signal_name {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if host}r.hostname {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if program}(r.executable {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if tag}
+        EXISTS(SELECT 1 FROM tags t
+            WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+    {end}
+    {if word}
+        contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+            {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5)) AND{end}
+        {end}
+        {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+                {if as_is part !wildcard}contains(:value, m.list) AND{end}
+                {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+                {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        ){end}
+        {if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1) IS NOT NULL THEN 1 ELSE 0 END
+FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+    SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+    g.count - n.low AS high
+    FROM (
+    {end}
+    {if since}
+        SELECT d.reports AS low, d.reports AS high
+        FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+            + (SELECT count(*) FROM reports r
+                WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+            AS reports) d
+    {end}
+    {if until}
+        SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+        CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+    {end}
+    {if time}
+        SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+        ELSE 0 END AS low,
+        CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+        ELSE 0 END AS high
+    {end}
+    {if word}
+        SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+        FROM (SELECT value, count FROM facets
+            WHERE group_number = g.number AND kind IN (1, 3,
+                5, 11, 12, 13, 14)
+            UNION ALL SELECT value, count FROM facets
+            WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+        WHERE contains(:value, f.value)
+    {end}
+    {if !since !until !time !word}
+        SELECT
+        {if repeats}coalesce(max(f.count), 0){end}
+        {if !repeats}coalesce(sum(f.count), 0){end}
+        AS low, coalesce(sum(f.count), 0) AS high
+        FROM facets f
+        WHERE f.group_number = g.number AND f.kind = :kind AND
+        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
         {if program}(f.value {if !wildcard}= :value{end}
                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+    {if tag wildcard}
+        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {end}
     {if signal}f.value = CAST(:number AS text){end}
-    {if part}contains(:value, f.value){end}
-    {if whole}f.value = :value{end}{end}
-{if word}
-    (f.kind IN (1, 3, 5)
-        OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+    {if part !wildcard}contains(:value, f.value){end}
+    {if part wildcard}f.value {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if whole}f.value {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-)){end}
+{if negated}) n{end}
+{if closes}) a{end}
 {end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-    {if program}(f.value {if !wildcard}= :value{end}
-            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-    OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+) t) b) = 1
 {end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-){end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}) > 0
+{if after !counts_sort}AND ({if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
+{if ordered}ORDER BY {if by_count}g.count{end}
+{if by_machines}g.machines{end}
+{if by_first_seen}g.first_seen{end}
+{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
+{if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
+{if limited}LIMIT :most{end}
+)
+SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
+g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
+g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
+g.until_time, g.version, g.project, g.program, h.place AS place,
+{if counts_sort by_count}h.place{end}
+{if counts_sort !by_count}{if !narrowed}g.count{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= b.high THEN b.high ELSE (SELECT count(*) FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+        SELECT d.reports AS low, d.reports AS high
+        FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+            + (SELECT count(*) FROM reports r
+                WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+            AS reports) d
+    {end}
+    {if until}
+        SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+        CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+    {end}
+    {if time}
+        SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+        ELSE 0 END AS low,
+        CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+        ELSE 0 END AS high
+    {end}
+    {if word}
+        SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+        FROM (SELECT value, count FROM facets
+            WHERE group_number = g.number AND kind IN (1, 3,
+                5, 11, 12, 13, 14)
+            UNION ALL SELECT value, count FROM facets
+            WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+        WHERE contains(:value, f.value)
+    {end}
+    {if !since !until !time !word}
+        SELECT
+        {if repeats}coalesce(max(f.count), 0){end}
+        {if !repeats}coalesce(sum(f.count), 0){end}
+        AS low, coalesce(sum(f.count), 0) AS high
+        FROM facets f
+        WHERE f.group_number = g.number AND f.kind = :kind AND
+        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+        {if program}(f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+    {if tag wildcard}
+        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {end}
+    {if signal}f.value = CAST(:number AS text){end}
+    {if part !wildcard}contains(:value, f.value){end}
+    {if part wildcard}f.value {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if whole}f.value {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
 {end}
-ELSE
 {end}
-EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
+{if counted_bounded}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
+    {if opens}({end}
+        {if joined}OR{end}
+        {if negated}NOT{end} ({if since}r.time >= :number{end}
+            {if until}r.time < :number{end}
+            {if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !counted_bounded}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+({if since}r.time >= :number{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
 {if release}r.release {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {if program}(r.executable {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-    {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+    {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
 {if tag}
 EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+    WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
 {end}
 {if word}
 contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-        AND (w.kind BETWEEN 11 AND 14
-            OR w.kind BETWEEN 3 AND 5)) AND{end}
+    {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+            WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+            AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+            AND (w.kind BETWEEN 11 AND 14
+                OR w.kind BETWEEN 3 AND 5)) AND{end}
 {end}
 {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-    {if as_is part !wildcard}contains(:value, m.list) AND{end}
-    {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-    {if part !wildcard}contains(:value, substr(j.value, 4)){end}
-    {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if as_is part !wildcard}contains(:value, m.list) AND{end}
+        {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+        {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+        {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+        {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+        {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
-{if word}){end}) {if closes}){end}
-{end} )
-{if rest_whole}END{end}
-ELSE
+{if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-{if !joined}AND{end}
+{if counted_bounded}AND r.time >= a.time){end}
+{if !counted_bounded}){end} END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+    WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+    5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+{if !counts_sort}{if !narrowed}g.count{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= b.high THEN b.high ELSE (SELECT count(*) FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+    WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+    WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+    5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if counted_bounded}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if of_time}{if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
 {if negated}NOT{end} ({if since}r.time >= :number{end}
+{if until}r.time < :number{end}
+{if time}r.time BETWEEN :number AND :high{end}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !counted_bounded}0 AS time{end}
+LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each counted}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+({if since}r.time >= :number{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
@@ -2035,423 +2466,155 @@ AND (w.kind BETWEEN 11 AND 14
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
-{if word}){end}) {if closes}){end}
-{end} )
-{if words}END{end}
+{if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-{if after !counts_sort}AND ({if by_count}g.count{end}
-{if by_machines}g.machines{end}
-{if by_first_seen}g.first_seen{end}
-{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-{if by_last_seen}g.last_seen{end}, g.number) < (:place, :number_after){end}
-{if ordered}ORDER BY {if by_count}g.count{end}
-{if by_machines}g.machines{end}
-{if by_first_seen}g.first_seen{end}
-{if by_rising}coalesce((SELECT 1000000 - key FROM json_each(:risen) WHERE value = g.number), 0){end}
-{if by_last_seen}g.last_seen{end} DESC, g.number DESC{end}
-{if limited}LIMIT :most{end}
-)
-SELECT g.fingerprint, g.title, g.summary, g.status, g.signal, g.count, g.first_seen,
-g.last_seen, g.number, g.kept, g.status_release, g.status_time, g.note, g.assignee,
-g.machines, g.users, g.first_release, g.stack, g.resolved_in, g.until_count, g.until_machines,
-g.until_time, g.version, g.project, g.program, h.place AS place,
-{if counts_sort by_count}h.place{end}
-{if counts_sort !by_count}{if !narrowed}g.count{end}
-{each lone}
-{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-{if count_since}+ (SELECT count(*) FROM reports r{end}
-{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}){end}
-{if count_part}
-CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}) = 1
-THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end})
-ELSE
+{if counted_bounded}AND r.time >= a.time){end}
+{if !counted_bounded}){end} END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
 {end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
 {end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
 {end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-){end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end})
-{end}
-ELSE
-{end}
-(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted_rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
 {end}
 {if word}
-contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-AND (w.kind BETWEEN 11 AND 14
-OR w.kind BETWEEN 3 AND 5)) AND{end}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
 {end}
-{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-{if as_is part !wildcard}contains(:value, m.list) AND{end}
-{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}contains(:value, substr(j.value, 4)){end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-){end}
-{if word}){end}) {if closes}){end}
-{end}
-{if counted_rest_bounded}AND r.time >= b.time{end}
-) c)
-{if rest_whole}END{end}
-ELSE
-{end}
-{if examined}(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-AND (w.kind BETWEEN 11 AND 14
-OR w.kind BETWEEN 3 AND 5)) AND{end}
-{end}
-{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-{if as_is part !wildcard}contains(:value, m.list) AND{end}
-{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}contains(:value, substr(j.value, 4)){end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-){end}
-{if word}){end}) {if closes}){end}
-{end}
-{if counted_bounded}AND r.time >= b.time{end}
-) c){end}
-{if words}END{end}
-{if count_part}END{end}{end}
-{if !counts_sort}{if !narrowed}g.count{end}
-{each lone}
-{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-{if count_since}+ (SELECT count(*) FROM reports r{end}
-{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
 {if program}(f.value {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
 {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
 {if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}){end}
-{if count_part}
-CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}) = 1
-THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end})
-ELSE
-{end}
-{end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-){end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end})
-{end}
-ELSE
-{end}
-(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted_rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
+{if whole}f.value {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
 {end}
-{if word}
-contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-AND (w.kind BETWEEN 11 AND 14
-OR w.kind BETWEEN 3 AND 5)) AND{end}
+{if negated}) n{end}
+{if closes}) a{end}
 {end}
-{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-{if as_is part !wildcard}contains(:value, m.list) AND{end}
-{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}contains(:value, substr(j.value, 4)){end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-){end}
-{if word}){end}) {if closes}){end}
-{end}
-{if counted_rest_bounded}AND r.time >= b.time{end}
-) c)
-{if rest_whole}END{end}
-ELSE
-{end}
-{if examined}(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-AND (w.kind BETWEEN 11 AND 14
-OR w.kind BETWEEN 3 AND 5)) AND{end}
-{end}
-{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-{if as_is part !wildcard}contains(:value, m.list) AND{end}
-{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}contains(:value, substr(j.value, 4)){end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-){end}
-{if word}){end}) {if closes}){end}
-{end}
-{if counted_bounded}AND r.time >= b.time{end}
-) c){end}
-{if words}END{end}
-{if count_part}END{end}{end}
+) t) b)
+{end}{end}
 AS filtered,
 {if counts_sort by_machines}h.place{end}
 {if counts_sort !by_machines}{if !narrowed}g.machines{end}
 {if narrowed}
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.machines ELSE
 (SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2459,12 +2622,16 @@ AS filtered,
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}){end}
 {end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
 reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+({if since}r.time >= :number{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
@@ -2504,14 +2671,153 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
-{if word}){end}) {if closes}){end}
+{if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
+{if large}AND r.time >= a.time{end}) c WHERE c.hostname <> '')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
 {end}{end}
 {if !counts_sort}{if !narrowed}g.machines{end}
 {if narrowed}
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.machines ELSE
 (SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2519,12 +2825,16 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}){end}
 {end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
 reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+({if since}r.time >= :number{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
@@ -2564,16 +2874,156 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
-{if word}){end}) {if closes}){end}
+{if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
+{if large}AND r.time >= a.time{end}) c WHERE c.hostname <> '')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
 {end}{end}
 AS filtered_machines,
 {if !narrowed}g.users{end}
 {if narrowed}
-CASE WHEN g.users = 0 THEN 0 ELSE (SELECT count(DISTINCT t.value)
+CASE WHEN g.users = 0 THEN 0 ELSE
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.users ELSE
+(SELECT count(DISTINCT t.value)
 FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2581,12 +3031,16 @@ FROM (SELECT r.number, r.hostname FROM
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}){end}
 {end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
 reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+({if since}r.time >= :number{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
@@ -2626,70 +3080,91 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
-{if word}){end}) {if closes}){end}
+{if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}) c JOIN tags t ON t.report = c.number AND t.key = 'user') END
-{end} AS filtered_users,
-{if !examined}0{end}
-{if examined}
-{each lone}
-{if count_part}CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}) = 1 THEN 0 ELSE{end}
+{if large}AND r.time >= a.time{end}) c JOIN tags t ON t.report = c.number AND t.key = 'user')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
 {end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
 {if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
 {end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-){end}
-{end} THEN
-{if rest_whole}CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN 0 ELSE{end}
-{if !counted_rest_bounded}0{end}
-{if counted_rest_bounded}
-(SELECT count(*)
-FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
 {end}
-AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 {end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
+{if negated}) n{end}
+{if closes}) a{end}
 {end}
-{if rest_whole}END{end}
-ELSE
-{end}
+) t) b) END
+{end} AS filtered_users,
 {if !counted_bounded}0{end}
 {if counted_bounded}
+(SELECT CASE WHEN b.low >= b.high THEN 0 ELSE
 (SELECT count(*)
 FROM (SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
@@ -2708,9 +3183,82 @@ AND r.time < coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.num
 {if time}r.time BETWEEN :number AND :high{end}){end}
 {end}
 ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :ever) LIMIT 1) c)
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
 {end}
-{if words}END{end}
-{if count_part}END{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
 {end} AS cut,
 {if counted}(SELECT count(*) FROM hit){end}
 {if !counted}0{end}
@@ -2718,81 +3266,72 @@ AS found
 FROM (
 SELECT number, place
 {if !counts_sort}FROM hit{end}
-{if counts_sort by_count}FROM (SELECT g.number AS number, {if !narrowed}g.count{end}
-{each lone}
-{if count_since}((SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
-WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day){end}
-{if count_since}+ (SELECT count(*) FROM reports r{end}
-{if count_since}WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)){end}
-{if count_whole}(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}){end}
-{if count_part}
-CASE WHEN (SELECT count(*) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}) = 1
-THEN (SELECT max(f.count) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end})
-ELSE
+{if counts_sort}
+FROM (SELECT g.number AS number,
+{if by_count}{if !narrowed}g.count{end}
+{if narrowed}
+(SELECT CASE WHEN b.low >= b.high THEN b.high ELSE (SELECT count(*) FROM
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
 {end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
 {end}
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
 {if word}
-(f.kind IN (1, 3, 5)
-OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
 {end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-){end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
 {if program}(f.value {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
 {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
 {if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end})
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
 {end}
-ELSE
 {end}
-(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_rest_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+{if counted_bounded}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2800,74 +3339,16 @@ FROM (SELECT 1 FROM
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}){end}
 {end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
-reports r WHERE r.group_number = g.number {each counted_rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-AND (w.kind BETWEEN 11 AND 14
-OR w.kind BETWEEN 3 AND 5)) AND{end}
-{end}
-{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-{if as_is part !wildcard}contains(:value, m.list) AND{end}
-{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}contains(:value, substr(j.value, 4)){end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-){end}
-{if word}){end}) {if closes}){end}
-{end}
-{if counted_rest_bounded}AND r.time >= b.time{end}
-) c)
-{if rest_whole}END{end}
-ELSE
-{end}
-{if examined}(SELECT count(*)
-FROM (SELECT 1 FROM
-{if counted_bounded}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
-{if of_time}{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}){end}
-{end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !counted_bounded}0 AS time{end}
+LIMIT 1) a CROSS JOIN
 reports r WHERE r.group_number = g.number {each counted}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+({if since}r.time >= :number{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
@@ -2907,16 +3388,153 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
-{if word}){end}) {if closes}){end}
+{if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-{if counted_bounded}AND r.time >= b.time{end}
-) c){end}
-{if words}END{end}
-{if count_part}END{end} AS place FROM hit g) c{end}
-{if counts_sort by_machines}FROM (SELECT g.number AS number, {if !narrowed}g.machines{end}
+{if counted_bounded}AND r.time >= a.time){end}
+{if !counted_bounded}){end} END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+{if by_machines}{if !narrowed}g.machines{end}
 {if narrowed}
+(SELECT CASE WHEN b.low >= g.count AND g.kept = g.count THEN g.machines ELSE
 (SELECT count(DISTINCT c.hostname) FROM (SELECT r.number, r.hostname FROM
-{if large}(SELECT coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
+(SELECT {each ranked}
+{if !since !until !time}
+(SELECT count(*) FROM ({if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}) t WHERE
+{if !negated}t.low >= g.count{end}
+{if negated}t.high <= 0{end}
+) AS all_:term,
+{end}
+{end}
+{if large}coalesce((SELECT r.time FROM reports r WHERE r.group_number = g.number {each ranked}
 {if of_time}{if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
@@ -2924,12 +3542,16 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}){end}
 {end}
-ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time) b CROSS JOIN{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1 OFFSET :counted), :since) AS time{end}
+{if !large}0 AS time{end}
+LIMIT 1) a CROSS JOIN
 reports r WHERE r.group_number = g.number {each ranked}
 {if !joined}AND{end}
 {if opens}({end}
 {if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+{if negated}NOT{end}
+({if since}r.time >= :number{end}
 {if until}r.time < :number{end}
 {if time}r.time BETWEEN :number AND :high{end}
 {if signal}r.signal = :number{end}
@@ -2969,10 +3591,90 @@ OR w.kind BETWEEN 3 AND 5)) AND{end}
 {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
 ){end}
-{if word}){end}) {if closes}){end}
+{if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
 {end}
-{if large}AND r.time >= b.time{end}) c WHERE c.hostname <> '')
-{end} AS place FROM hit g) c{end}
+{if large}AND r.time >= a.time{end}) c WHERE c.hostname <> '')
+END FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+g.count - n.low AS high
+FROM (
+{end}
+{if since}
+SELECT d.reports AS low, d.reports AS high
+FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
++ (SELECT count(*) FROM reports r
+WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+AS reports) d
+{end}
+{if until}
+SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+{end}
+{if time}
+SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+ELSE 0 END AS low,
+CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+ELSE 0 END AS high
+{end}
+{if word}
+SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+FROM (SELECT value, count FROM facets
+WHERE group_number = g.number AND kind IN (1, 3,
+5, 11, 12, 13, 14)
+UNION ALL SELECT value, count FROM facets
+WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+WHERE contains(:value, f.value)
+{end}
+{if !since !until !time !word}
+SELECT
+{if repeats}coalesce(max(f.count), 0){end}
+{if !repeats}coalesce(sum(f.count), 0){end}
+AS low, coalesce(sum(f.count), 0) AS high
+FROM facets f
+WHERE f.group_number = g.number AND f.kind = :kind AND
+{if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+{if program}(f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+{if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+{if tag wildcard}
+substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+{end}
+{if signal}f.value = CAST(:number AS text){end}
+{if part !wildcard}contains(:value, f.value){end}
+{if part wildcard}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{if whole}f.value {if !wildcard}= :value{end}
+{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+{end}
+{if negated}) n{end}
+{if closes}) a{end}
+{end}
+) t) b)
+{end}{end}
+AS place FROM hit CROSS JOIN groups g WHERE g.number = hit.number) c
+{end}
 {if counts_sort after}WHERE (place, number) < (:place, :number_after){end}
 ORDER BY place DESC, number DESC LIMIT :limit
 ) h
@@ -3034,14 +3736,24 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                                 WHERE +w.kind = :kind
                                 AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                         {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                            {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                             {if program}(f.value {if !wildcard}= :value{end}
                                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                     {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                                 {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                        {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                        {if tag wildcard}
+                            substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                            AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                        {end}
                         {if signal}f.value = CAST(:number AS text){end}
-                        {if part}contains(:value, f.value){end}
-                        {if whole}f.value = :value{end}{end}){end}
+                        {if part !wildcard}contains(:value, f.value){end}
+                        {if part wildcard}f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                        {if whole}f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}){end}
             {if word}
                 g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
                     AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
@@ -3077,26 +3789,46 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
                             WHERE +w.kind = :kind
                             AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end})){end}
+                    {if part !wildcard}contains(:value, f.value){end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}
     {if listed facet !bounded}AND (+g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end})){end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}
 {end}
 {if sorts}ORDER BY {if by_count}g.count{end}
 {if by_machines}g.machines{end}
@@ -3109,15 +3841,25 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
 {if searched wide !word}AND (
         EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
             {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-            {if !word}f.kind >= 3 AND f.kind = :kind AND
+            {if !word}f.kind = :kind AND
+                {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                 {if program}(f.value {if !wildcard}= :value{end}
                         {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                         {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                     {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if tag wildcard}
+                substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {end}
             {if signal}f.value = CAST(:number AS text){end}
-            {if part}contains(:value, f.value){end}
-            {if whole}f.value = :value{end}{end}
+            {if part !wildcard}contains(:value, f.value){end}
+            {if part wildcard}f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if whole}f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
     )
     {if word}
         OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
@@ -3129,15 +3871,25 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
 {if searched wide word !compares_column}AND (
     EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
         {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-        {if !word}f.kind >= 3 AND f.kind = :kind AND
+        {if !word}f.kind = :kind AND
+            {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                    AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
             {if program}(f.value {if !wildcard}= :value{end}
                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                     {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                 {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-        {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+        {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+        {if tag wildcard}
+            substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+            AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+        {end}
         {if signal}f.value = CAST(:number AS text){end}
-        {if part}contains(:value, f.value){end}
-        {if whole}f.value = :value{end}{end}
+        {if part !wildcard}contains(:value, f.value){end}
+        {if part wildcard}f.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if whole}f.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
 )
 {if word}
     OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
@@ -3147,156 +3899,194 @@ SELECT count(*) FROM (SELECT g.number AS number, {if by_count}g.count{end}
 {end}
 {end}
 {if several}
-{each term}
-{if negated wide}AND NOT (EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-    {if !word}f.kind >= 3 AND f.kind = :kind AND
+AND (SELECT CASE WHEN b.high <= 0 THEN 0 WHEN b.low > 0 THEN 1
+WHEN (SELECT 1 FROM (SELECT {each ranked}
+    {if !since !until !time}
+        (SELECT count(*) FROM ({if since}
+                    SELECT d.reports AS low, d.reports AS high
+                    FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                            WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+                        + (SELECT count(*) FROM reports r
+                            WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+                        AS reports) d
+                {end}
+                {if until}
+                    SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+                    CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+                {end}
+                {if time}
+                    SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+                    ELSE 0 END AS low,
+                    CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+                    ELSE 0 END AS high
+                {end}
+                {if word}
+                    SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+                    FROM (SELECT value, count FROM facets
+                        WHERE group_number = g.number AND kind IN (1, 3,
+                            5, 11, 12, 13, 14)
+                        UNION ALL SELECT value, count FROM facets
+                        WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+                    WHERE contains(:value, f.value)
+                {end}
+                {if !since !until !time !word}
+                    SELECT
+                    {if repeats}coalesce(max(f.count), 0){end}
+                    {if !repeats}coalesce(sum(f.count), 0){end}
+                    AS low, coalesce(sum(f.count), 0) AS high
+                    FROM facets f
+                    WHERE f.group_number = g.number AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
+                    {if program}(f.value {if !wildcard}= :value{end}
+                            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+                        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
+                {if signal}f.value = CAST(:number AS text){end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {end}) t WHERE
+        {if !negated}t.low >= g.count{end}
+        {if negated}t.high <= 0{end}
+    ) AS all_:term,
+{end}
+{end} 0 AS time LIMIT 1) a CROSS JOIN
+reports r WHERE r.group_number = g.number {each ranked}
+{if !joined}AND{end}
+{if opens}({end}
+{if joined}OR{end}
+{if !since !until !time}(a.all_:term > 0 OR{end}
+    {if negated}NOT{end}
+    ({if since}r.time >= :number{end}
+        {if until}r.time < :number{end}
+        {if time}r.time BETWEEN :number AND :high{end}
+        {if signal}r.signal = :number{end}
+        {if release}r.release {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if environment}r.environment {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if signal_name}r.signal_name {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if host}r.hostname {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        {if program}(r.executable {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
+            {if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
+    {if tag}
+        EXISTS(SELECT 1 FROM tags t
+            WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
+            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+    {end}
+    {if word}
+        contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
+            {if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
+                    WHERE s.word_search MATCH :pattern AND w.number = s.rowid
+                    AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
+                    AND (w.kind BETWEEN 11 AND 14
+                        OR w.kind BETWEEN 3 AND 5)) AND{end}
+        {end}
+        {if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
+                {if as_is part !wildcard}contains(:value, m.list) AND{end}
+                {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
+                {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
+                {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
+                {if part !wildcard}contains(:value, substr(j.value, 4)){end}
+                {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+        ){end}
+        {if word}){end})
+{if !since !until !time}){end}
+{if closes}){end}
+{end}
+ORDER BY r.time DESC, r.number DESC LIMIT 1) IS NOT NULL THEN 1 ELSE 0 END
+FROM ({if left}SELECT CAST(CASE WHEN sum(t.low) > count(*) * g.count - g.kept{end}
+{if left}THEN sum(t.low) - count(*) * g.count + g.kept ELSE 0 END AS bigint) AS low,{end}
+{if !left}SELECT CAST(CASE WHEN sum(t.low) > (count(*) - 1) * g.count{end}
+{if !left}THEN sum(t.low) - (count(*) - 1) * g.count ELSE 0 END AS bigint) AS low,{end}
+CAST(min(t.high) AS bigint) AS high
+FROM (
+SELECT g.count AS low,
+{if left}g.kept{end}
+{if !left}g.count{end}
+AS high
+{each ranked}
+{if !joined}UNION ALL{end}
+{if opens}SELECT max(a.low) AS low, sum(a.high) AS high FROM ({end}
+{if joined}UNION ALL{end}
+{if negated}
+    SELECT CASE WHEN n.high < g.count THEN g.count - n.high ELSE 0 END AS low,
+    g.count - n.low AS high
+    FROM (
+    {end}
+    {if since}
+        SELECT d.reports AS low, d.reports AS high
+        FROM (SELECT (SELECT CAST(coalesce(sum(d.count), 0) AS bigint) FROM group_days d
+                WHERE d.group_number = g.number AND d.day > :day AND d.day <= :last_day)
+            + (SELECT count(*) FROM reports r
+                WHERE r.group_number = g.number AND r.time >= :number AND r.time < :next_day)
+            AS reports) d
+    {end}
+    {if until}
+        SELECT CASE WHEN g.last_seen < :number THEN g.count ELSE 0 END AS low,
+        CASE WHEN g.first_seen < :number THEN g.count ELSE 0 END AS high
+    {end}
+    {if time}
+        SELECT CASE WHEN g.first_seen >= :number AND g.last_seen <= :high THEN g.count
+        ELSE 0 END AS low,
+        CASE WHEN g.last_seen >= :number AND g.first_seen <= :high THEN g.count
+        ELSE 0 END AS high
+    {end}
+    {if word}
+        SELECT coalesce(max(f.count), 0) AS low, g.count AS high
+        FROM (SELECT value, count FROM facets
+            WHERE group_number = g.number AND kind IN (1, 3,
+                5, 11, 12, 13, 14)
+            UNION ALL SELECT value, count FROM facets
+            WHERE group_number = g.number AND kind = 2 AND value = g.summary) f
+        WHERE contains(:value, f.value)
+    {end}
+    {if !since !until !time !word}
+        SELECT
+        {if repeats}coalesce(max(f.count), 0){end}
+        {if !repeats}coalesce(sum(f.count), 0){end}
+        AS low, coalesce(sum(f.count), 0) AS high
+        FROM facets f
+        WHERE f.group_number = g.number AND f.kind = :kind AND
+        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
         {if program}(f.value {if !wildcard}= :value{end}
                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+    {if tag wildcard}
+        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+    {end}
     {if signal}f.value = CAST(:number AS text){end}
-    {if part}contains(:value, f.value){end}
-    {if whole}f.value = :value{end}{end}
-{if word}
-    (f.kind IN (1, 3, 5)
-        OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-)){end}
-{end}
-AND
-{if words}
-CASE WHEN (SELECT o.kept FROM groups o WHERE o.number = g.number) >= 100
-{each term}
-{if word !negated}AND EXISTS(SELECT 1 FROM facets f WHERE f.group_number = g.number AND
-{if !word}f.kind >= 3 AND f.kind = :kind AND
-    {if program}(f.value {if !wildcard}= :value{end}
-            {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-            {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-        {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}{end}
-{if word}
-(f.kind IN (1, 3, 5)
-    OR f.kind BETWEEN 11 AND 14) AND contains(:value, f.value)
-{end}
-AND f.count >= (SELECT o.count FROM groups o WHERE o.number = g.number)
-){end}
-{end} THEN
-{if rest_whole}
-CASE WHEN (SELECT o.kept = o.count FROM groups o WHERE o.number = g.number) THEN
-{each rest_lone}
-(SELECT CAST(coalesce(sum(f.count), 0) AS bigint) FROM facets f WHERE f.group_number = g.number AND f.kind >= 3 AND f.kind = :kind AND
-{if program}(f.value {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-    {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
-{if signal}f.value = CAST(:number AS text){end}
-{if part}contains(:value, f.value){end}
-{if whole}f.value = :value{end}) > 0
-{end}
-ELSE
-{end}
-EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each rest}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-    {if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
-{end}
-{if word}
-contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-        WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-        AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-        AND (w.kind BETWEEN 11 AND 14
-            OR w.kind BETWEEN 3 AND 5)) AND{end}
-{end}
-{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-    {if as_is part !wildcard}contains(:value, m.list) AND{end}
-    {if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-    {if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-    {if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-    {if part !wildcard}contains(:value, substr(j.value, 4)){end}
-    {if !part}substr(j.value, 4) {if !wildcard}= :value{end}
+    {if part !wildcard}contains(:value, f.value){end}
+    {if part wildcard}f.value {if !wildcard}= :value{end}
         {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-    {if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
+    {if whole}f.value {if !wildcard}= :value{end}
         {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-){end}
-{if word}){end}) {if closes}){end}
-{end} )
-{if rest_whole}END{end}
-ELSE
 {end}
-EXISTS(SELECT 1 FROM reports r WHERE r.group_number = g.number {each ranked}
-{if !joined}AND{end}
-{if opens}({end}
-{if joined}OR{end}
-{if negated}NOT{end} ({if since}r.time >= :number{end}
-{if until}r.time < :number{end}
-{if time}r.time BETWEEN :number AND :high{end}
-{if signal}r.signal = :number{end}
-{if release}r.release {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if environment}r.environment {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if signal_name}r.signal_name {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if host}r.hostname {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if program}(r.executable {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
-{if wildcard}OR r.executable LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
-{if !wildcard}OR instr(r.executable || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-{if tag}
-EXISTS(SELECT 1 FROM tags t
-WHERE t.report = r.number AND t.key = :tag AND t.value {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end})
+{if negated}) n{end}
+{if closes}) a{end}
 {end}
-{if word}
-contains(:value, r.title, r.summary, r.executable, r.release, r.hostname) OR (
-{if negated !wide}r.group_number IN (SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
-WHERE s.word_search MATCH :pattern AND w.number = s.rowid
-AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
-AND (w.kind BETWEEN 11 AND 14
-    OR w.kind BETWEEN 3 AND 5)) AND{end}
-{end}
-{if has_mark}EXISTS(SELECT 1 FROM marks m CROSS JOIN json_each(m.list) j WHERE m.report = r.number AND
-{if as_is part !wildcard}contains(:value, m.list) AND{end}
-{if as_is !part !wildcard}instr(m.list, CAST(:value AS text) || '"') > 0 AND{end}
-{if word}substr(j.value, 1, 2) BETWEEN '11' AND '14' AND{end}
-{if !word}substr(j.value, 1, 2) = ':kind' AND{end}
-{if part !wildcard}contains(:value, substr(j.value, 4)){end}
-{if !part}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-{if part wildcard}substr(j.value, 4) {if !wildcard}= :value{end}
-{if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
-){end}
-{if word}){end}) {if closes}){end}
-{end} )
-{if words}END{end}
+) t) b) = 1
 {end}
 {if after !counts_sort}AND ({if by_count}g.count{end}
 {if by_machines}g.machines{end}
@@ -3377,15 +4167,25 @@ WHERE 1 = 1
         {if found_by_group wide}AND (
                 EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
                     {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if !word}f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end}
+                    {if part !wildcard}contains(:value, f.value){end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
             )
             {if word}
                 OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
@@ -3410,26 +4210,46 @@ WHERE 1 = 1
                             WHERE +w.kind = :kind
                             AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end})){end}
+                    {if part !wildcard}contains(:value, f.value){end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}
     {if !word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end})){end}{end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}{end}
 {end}
 {end}
 {each ranked}
@@ -3531,15 +4351,25 @@ WHERE 1 = 1
         {if found_by_group wide}AND (
                 EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
                     {if word}f.kind BETWEEN 11 AND 14 AND contains(:value, f.value){end}
-                    {if !word}f.kind >= 3 AND f.kind = :kind AND
+                    {if !word}f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end}
+                    {if part !wildcard}contains(:value, f.value){end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}
             )
             {if word}
                 OR EXISTS(SELECT 1 FROM facets f WHERE f.group_number = r.group_number AND
@@ -3564,26 +4394,46 @@ WHERE 1 = 1
                             WHERE +w.kind = :kind
                             AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                     {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                        {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                                AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                         {if program}(f.value {if !wildcard}= :value{end}
                                 {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                                 {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                             {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                    {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                    {if tag wildcard}
+                        substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                        AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                    {end}
                     {if signal}f.value = CAST(:number AS text){end}
-                    {if part}contains(:value, f.value){end}
-                    {if whole}f.value = :value{end}{end})){end}
+                    {if part !wildcard}contains(:value, f.value){end}
+                    {if part wildcard}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                    {if whole}f.value {if !wildcard}= :value{end}
+                        {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}
     {if !word !by_time}AND (r.group_number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end})){end}{end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}{end}
 {end}
 {end}
 {each ranked}
@@ -3676,14 +4526,24 @@ WHERE 1 = 1
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end}){end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}){end}
     {if word}
         g.number IN (SELECT f.group_number FROM facets f WHERE f.kind <= 2
             AND f.number IN (SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern))
@@ -3714,26 +4574,46 @@ WHERE 1 = 1
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end})){end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}
 {if !word !by_time}AND (g.number IN (SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                     WHERE +w.kind = :kind
                     AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
             {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                        AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                 {if program}(f.value {if !wildcard}= :value{end}
                         {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                         {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                     {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-            {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+            {if tag wildcard}
+                substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+            {end}
             {if signal}f.value = CAST(:number AS text){end}
-            {if part}contains(:value, f.value){end}
-            {if whole}f.value = :value{end}{end})){end}{end}
+            {if part !wildcard}contains(:value, f.value){end}
+            {if part wildcard}f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+            {if whole}f.value {if !wildcard}= :value{end}
+                {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end})){end}{end}
 {end}
 LIMIT :limit
 
@@ -3745,14 +4625,24 @@ FROM (SELECT 1 FROM (
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
+                    {if piece}f.value IN (SELECT w.value FROM words w WHERE +w.kind = :kind
+                            AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :piece)) AND{end}
                     {if program}(f.value {if !wildcard}= :value{end}
                             {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
                             {if wildcard}OR f.value LIKE '%/' || CAST(:pattern AS text) ESCAPE '!'){end}
                         {if !wildcard}OR instr(f.value || char(10), '/' || CAST(:value AS text) || char(10)) > 0){end}{end}
-                {if tag}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag !wildcard}f.value = CAST(:tag AS text) || char(10) || CAST(:value AS text){end}
+                {if tag wildcard}
+                    substr(f.value, 1, length(CAST(:tag AS text)) + 1) = CAST(:tag AS text) || char(10)
+                    AND substr(f.value, length(CAST(:tag AS text)) + 2) {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}
+                {end}
                 {if signal}f.value = CAST(:number AS text){end}
-                {if part}contains(:value, f.value){end}
-                {if whole}f.value = :value{end}{end}{end}
+                {if part !wildcard}contains(:value, f.value){end}
+                {if part wildcard}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
+                {if whole}f.value {if !wildcard}= :value{end}
+                    {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}{end}
         {if word}SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
             WHERE s.word_search MATCH :pattern AND w.number = s.rowid
             AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
