@@ -240,8 +240,8 @@ void page_facets(struct http_request *request)
     page_write_number(out, found.count);
     html_write(out, " reports of this search, how many have each value. ");
     filter_write_search(&counts.filter.search, SIZE_MAX, NULL, NULL, &query);
-    html_write(out, "<a href=\"/api/v1/facets?form=csv&%.*s", 3 * SEARCH_SIZE,
-               text_string(&query));
+    html_write(out, "<a href=\"/api/v1/facets?form=csv%s%.*s",
+               query.size != 0 ? "&" : "", 3 * SEARCH_SIZE, text_string(&query));
     html_write(out, "&by=%s&then=%s", counts.by != NULL ? counts.by->name : "",
                counts.then != NULL ? counts.then->name : "");
     if (counts.filter.store.group != NULL) {

@@ -110,6 +110,12 @@ class Browser:
         self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
         self.wait_event("Page.loadEventFired")
 
+    def ask(self, selector):
+        """Clicks what leads to a file, and returns the address that is asked for."""
+        self.events.clear()
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
+        return self.wait_event("Network.requestWillBeSent")["params"]["request"]["url"]
+
     def type(self, selector, text):
         self.evaluate(f"document.querySelector({json.dumps(selector)}).value = "
                       + json.dumps(text))

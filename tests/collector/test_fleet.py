@@ -5,6 +5,7 @@
 # each answered by the API as its plan has it. The pages answer the same in Chromium, where
 # there is one. All 6,500 reports with CRASHHOOK_FULL=1, else 1,200.
 
+import csv
 import json
 import os
 import re
@@ -210,6 +211,20 @@ class Pages(Planted):
         for row in rows:
             self.assertIn(release, row)
             self.assertIn(host, row)
+
+    def test_a_click_asks_for_the_counts_of_a_group_as_csv(self):
+        id = self.plan["next"][0]
+        self.browser.go(f"{self.collector.url}/groups/{id}")
+        self.browser.click(".facets h2 a")
+        address = self.browser.ask("a[href*='form=csv']")
+        self.assertTrue(address.startswith(self.collector.url), address)
+        status, headers, body = self.collector.request(
+            "GET", address[len(self.collector.url):])
+        self.assertEqual((status, headers["Content-Disposition"]),
+                         (200, "attachment; filename=\"facets.csv\""))
+        rows = list(csv.DictReader(body.decode().splitlines()))
+        self.assertEqual({row["value"]: int(row["reports"]) for row in rows
+                          if row["key"] == "release"}, self.plan["groups"][id]["releases"])
 
     def test_two_releases_of_a_program_are_compared(self):
         self.follow("Releases")

@@ -262,6 +262,40 @@ static void store_forgets_what_was_done_400_days_ago(void **state)
     assert_string_equal(seen.bytes, "cb");
 }
 
+// newest_audited is how many lines were listed, and the first of them.
+struct newest_audited {
+    size_t count;
+    char detail[8];
+};
+
+static void see_audited(void *context, const struct store_audit_entry *entry)
+{
+    struct newest_audited *seen = context;
+    if (seen->count++ == 0)
+        (void)snprintf(seen->detail, sizeof(seen->detail), "%s", entry->detail);
+}
+
+static void the_newest_200_lines_of_the_audit_are_listed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct newest_audited seen = { 0 };
+    struct newest_audited found = { 0 };
+    static const char script[] =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)"
+        " INSERT INTO audit(time, who, project, what, detail)"
+        " SELECT i, 'kim', '', 'assign', CAST(i AS text) FROM n ORDER BY n.i";
+    assert_int_equal(sql_script(fixture->store->writer, script), CH_OK);
+    assert_int_equal(store_list_audit(fixture->store, "", "", see_audited, &seen),
+                     CH_OK);
+    assert_int_equal(seen.count, STORE_AUDIT_MOST);
+    assert_string_equal(seen.detail, "250");
+    // A search finds what is beyond them.
+    assert_int_equal(store_list_audit(fixture->store, "", "17", see_audited, &found),
+                     CH_OK);
+    assert_string_equal(found.detail, "217");
+    assert_int_equal(found.count, 13); // 17, 117, 217 and 170 to 179
+}
+
 static void store_says_why_it_cannot_be_opened(void **state)
 {
     (void)state;
@@ -291,6 +325,7 @@ int main(void)
         STORE_TEST(store_takes_a_batch_and_knows_repeats_inside_it),
         STORE_TEST(store_keeps_everything_over_a_restart),
         STORE_TEST(store_forgets_what_was_done_400_days_ago),
+        STORE_TEST(the_newest_200_lines_of_the_audit_are_listed),
         cmocka_unit_test(store_says_why_it_cannot_be_opened),
     };
     return cmocka_run_group_tests_name("collector/store", tests, NULL, NULL);

@@ -359,6 +359,30 @@ class SymbolStore(test_symbols.Symbols):
     def asked_of(self, upstream, build):
         return sum(build in path for path in upstream.asked)
 
+    def test_a_section_that_the_debug_file_lacks_is_that_of_the_program(self):
+        program = debug_program.compile_program(self.folder, "program", test_symbols.SOURCE)
+        base = f"/buildid/{debug_program.build_id_of(program)}/section/"
+        sections = {}
+        for name in (".text", ".debug_line"):
+            copied = os.path.join(self.folder, "section")
+            subprocess.run(["objcopy", f"--dump-section={name}={copied}", program,
+                            copied + ".whole"], check=True)
+            with open(copied, "rb") as file:
+                sections[name] = file.read()
+        debug = program + ".debug"
+        subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+        subprocess.run(["strip", program], check=True)
+        with Collector(BINARY) as collector:
+            for path, there in ((debug, {".debug_line"}), (program, set(sections))):
+                subprocess.run([CRASHHOOK, "symbols", "upload", "--url", collector.url, path],
+                               check=True, stdout=subprocess.DEVNULL)
+                for name, wanted in sections.items():
+                    with self.subTest(path=path, name=name):
+                        status, _, body = collector.request("GET", base + name)
+                        self.assertEqual(status, 200 if name in there else 404)
+                        if name in there:
+                            self.assertEqual(body, wanted)
+
     def test_gdb_gets_debug_files_and_sources_from_the_collector(self):
         written = test_symbols.SOURCE + "int more;\n"  # another build
         source = os.path.join(self.folder, "program.c")
