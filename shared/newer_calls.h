@@ -13,7 +13,7 @@
 #define FUTEX_LOCK_PI2 13 // linux/futex.h has it from 5.14 on
 #endif
 #if !defined(SEEK_DATA)
-#define SEEK_DATA 3 // musl's unistd.h
+#define SEEK_DATA 3 // musl 1.2.3 has it
 #endif
 #if !defined(SYS_openat2)
 #define SYS_openat2 437
