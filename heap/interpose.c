@@ -28,6 +28,8 @@
 #define EXPORT __attribute__((visibility("default"), used))
 #define CALLER __builtin_return_address(0)
 
+#define LEAST(alignment) ((alignment) > POOL_ALIGNMENT ? (alignment) : POOL_ALIGNMENT)
+
 #define COLD static __attribute__((noinline, cold))
 
 // malloc_due, as the others of that name, is jumped to where an allocation is due. So
@@ -73,8 +75,8 @@ static bool is_power(size_t alignment)
 static void *sample_aligned(size_t alignment, size_t size, enum heap_origin origin,
                             const void *caller)
 {
-    size_t least = alignment > POOL_ALIGNMENT ? alignment : POOL_ALIGNMENT;
-    return is_power(alignment) ? sample_allocate(size, least, origin, caller) : NULL;
+    return is_power(alignment) ? sample_allocate(size, LEAST(alignment), origin, caller)
+                               : NULL;
 }
 
 EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size)
@@ -263,8 +265,6 @@ EXPORT int dlclose(void *handle)
         sample_countdown += next_counts_again;                                         \
         return next.function arguments;                                                \
     }
-#define LEAST(alignment) ((alignment) > POOL_ALIGNMENT ? (alignment) : POOL_ALIGNMENT)
-
 NEXT_NEWS(NEW)
 
 // FREE defines a function that frees, by its symbol. It jumps to the others, so a free

@@ -24,16 +24,8 @@ struct next next = { NEXT_FUNCTIONS(NEXT_FIRST) NEXT_FREES(NEXT_FIRST) };
 int32_t next_counts_again;
 int32_t next_calloc_counts_again;
 
-// other_posix_memalign, as the others of that name, is called for a function that is in
-// no library.
-static int other_posix_memalign(void **out, size_t alignment, size_t size)
-{
-    (void)out;
-    (void)alignment;
-    (void)size;
-    return ENOMEM;
-}
-
+// other_memalign, as the others of that name, is called for a function that is in no
+// library.
 static void *other_memalign(size_t alignment, size_t size)
 {
     void *block = NULL;

@@ -31,7 +31,7 @@
     ROW(malloc, "malloc", void *, (size_t size), (size), NULL) \
     ROW(calloc, "calloc", void *, (size_t count, size_t size), (count, size), NULL) \
     ROW(realloc, "realloc", void *, (void *block, size_t size), (block, size), NULL) \
-    ROW(posix_memalign, "posix_memalign", int, (void **out, size_t alignment, size_t size), (out, alignment, size), other_posix_memalign(out, alignment, size)) \
+    ROW(posix_memalign, "posix_memalign", int, (void **out, size_t alignment, size_t size), (out, alignment, size), ENOMEM) \
     ROW(aligned_alloc, "aligned_alloc", void *, (size_t alignment, size_t size), (alignment, size), other_memalign(alignment, size)) \
     ROW(memalign, "memalign", void *, (size_t alignment, size_t size), (alignment, size), other_memalign(alignment, size)) \
     ROW(valloc, "valloc", void *, (size_t size), (size), other_page_allocation(size)) \

@@ -161,11 +161,6 @@ static uint64_t memory_share(void)
                                : SAMPLE_LIMIT_BYTES;
 }
 
-static void say(const char *line)
-{
-    (void)!write(STDERR_FILENO, line, strlen(line));
-}
-
 // __register_atfork is what glibc's pthread_atfork, which is a part of each library,
 // calls. musl lacks it: a child of a program with threads may find no free slot there.
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
@@ -189,8 +184,10 @@ __attribute__((constructor)) static void sample_start(void)
     if (is_second) {
         is_every = is_sample = false;
     } else if ((is_every || is_sample) && next_is_preceded()) {
-        say("crashhook: CRASHHOOK_HEAP has no effect: this program has an allocator of "
-            "its own, or one that is preloaded before libcrashhook-heap\n");
+        static const char line[] =
+            "crashhook: CRASHHOOK_HEAP has no effect: this program has an allocator of "
+            "its own, or one that is preloaded before libcrashhook-heap\n";
+        (void)!write(STDERR_FILENO, line, sizeof(line) - 1);
         is_every = is_sample = false;
     }
     slots = is_every || is_sample ? slots_allowed(slots) : 0;
