@@ -490,6 +490,35 @@ class Heap(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "survived\n"))
         self.assertRegex(done.stderr, r"^crashhook: heap: 1 process exited, \d+ allocations ")
 
+    def test_the_stacks_of_rust_and_of_c_in_go_have_their_callers(self):
+        rust = (b"#[inline(never)] fn make() -> *mut u64 { Box::into_raw(Box::new(42)) }\n"
+                b"#[inline(never)] fn drop_it(p: *mut u64) { unsafe { drop(Box::from_raw(p)) } }\n"
+                b"fn main() { let p = make(); drop_it(p); "
+                b"println!(\"{}\", unsafe { std::ptr::read_volatile(p) }) }\n")
+        go = (b"package main\n/*\n#include <stdlib.h>\n"
+              b"static char *make(void) { char *p = malloc(60); *p = 1; return p; }\n"
+              b"static void drop_it(char *p) { free(p); __asm__ volatile(\"\"); }\n"
+              b"*/\nimport \"C\"\nfunc main() { p := C.make(); C.drop_it(p); println(*p) }\n")
+        builds = {"bug.rs": ("rustc -g -o", rust, ["drop_it", "main"], ["make", "main"]),
+                  "bug.go": ("go build -o", go, ["drop_it"], ["make"])}
+        for name, (compiler, source, freed, allocated) in builds.items():
+            if shutil.which(compiler.split()[0]) is None:
+                continue
+            with self.subTest(name), Scene() as scene:
+                program, path = (os.path.join(scene.folder, of) for of in ("bug", name))
+                with open(path, "wb") as file:
+                    file.write(source)
+                subprocess.run([*compiler.split(), program, path], check=True, env={
+                    **os.environ, "CGO_CFLAGS": "-g -O1",
+                    "GOCACHE": os.path.join(scene.folder, "cache")})
+                scene.command("run", "--heap", "every", "--", program)
+                crash = scene.reports()[0]["crash"]
+                self.assertEqual(crash["kind"], "use-after-free")
+                for event, wanted in (("freed", freed), ("allocated", allocated)):
+                    names = [one.split("::")[-1] for one in functions(crash["heap"][event])]
+                    found = [one for one in names if one in wanted]
+                    self.assertEqual(found[:len(wanted)], wanted, names)
+
     def test_an_operator_new_of_a_library_alone_throws_as_without_us(self):
         library = (b"#include <new>\nextern \"C\" int try_it() { try { void *volatile block = "
                    b"::operator new(std::size_t(1) << 62); return block != nullptr; } "
