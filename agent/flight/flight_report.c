@@ -300,18 +300,6 @@ static void note_address(struct addresses *addresses, uint64_t address)
     addresses->places[place] = address;
 }
 
-static void write_member(struct json_writer *w, const char *key, uint64_t value)
-{
-    json_write_key(w, key);
-    json_write_uint(w, value);
-}
-
-static void write_hex_member(struct json_writer *w, const char *key, uint64_t value)
-{
-    json_write_key(w, key);
-    json_write_hex(w, value);
-}
-
 // function_at gives the address of a function, with the number of its image from 1 on
 // in the upper bits if that was unloaded.
 static uint64_t function_at(const struct flight_report *report, uint32_t number)
@@ -331,7 +319,7 @@ static const struct flight_image *write_unloaded(const struct flight_report *rep
     uint64_t number = function >> FLIGHT_ADDRESS_BITS;
     if (number == 0)
         return NULL;
-    write_member(report->w, "image", report->first_image + number - 1);
+    raw_write_count(report->w, "image", report->first_image + number - 1);
     return report->rings->unloaded[number - 1];
 }
 
@@ -341,9 +329,9 @@ static void write_flight_function(struct flight_report *report,
 {
     uint64_t function = function_at(report, event->function);
     if (function != 0)
-        write_hex_member(report->w, "address", function & ADDRESS_MASK);
+        raw_write_address(report->w, "address", function & ADDRESS_MASK);
     if (event->function < FLIGHT_FIRST_ID)
-        write_member(report->w, "id", event->function);
+        raw_write_count(report->w, "id", event->function);
     (void)write_unloaded(report, function);
     note_address(&report->addresses, function);
 }
@@ -362,7 +350,7 @@ static void write_flight_time(struct flight_report *report,
     int64_t ns = flight_clock_ns(&report->source.clock, event->tsc);
     json_write_key(report->w, "t_ns");
     json_write_int(report->w, (int64_t)((uint64_t)ns - zero_of(report)));
-    write_member(report->w, "depth", flight_calls_depth(&report->calls, event));
+    raw_write_count(report->w, "depth", flight_calls_depth(&report->calls, event));
 }
 
 static void write_flight_arguments(struct json_writer *w,
@@ -392,7 +380,7 @@ static void write_events(struct flight_report *report, size_t limit)
         write_flight_time(report, event);
         write_flight_arguments(w, event);
         if (event->cpu != cpu) // written only where it changes
-            write_member(w, "cpu", event->cpu);
+            raw_write_count(w, "cpu", event->cpu);
         cpu = event->cpu;
         json_write_end(w, '}');
     }
@@ -424,7 +412,7 @@ static void write_open_calls(struct flight_report *report)
     }
     json_write_end(w, ']');
     if (first != 0 || calls->deeper != 0)
-        write_member(w, "open_omitted", first + calls->deeper);
+        raw_write_count(w, "open_omitted", first + calls->deeper);
 }
 
 static const char *source_name(const struct flight_report *report,
@@ -449,10 +437,10 @@ static void write_flight_thread(struct flight_report *report, size_t index,
         CH_OK)
         capture_problem(report->capture, "flight", "out of memory", 0);
     json_write_object(w);
-    write_member(w, "tid", (uint64_t)thread->tid);
+    raw_write_count(w, "tid", (uint64_t)thread->tid);
     json_write_key(w, "source");
     json_write_plain(w, source_name(report, thread));
-    write_member(w, "dropped", dropped);
+    raw_write_count(w, "dropped", dropped);
     json_write_key(w, "wrapped");
     json_write_bool(w, thread->wrapped);
     json_write_key(w, "ended");
@@ -511,11 +499,11 @@ static void write_functions(struct flight_report *report)
         json_write_object(w);
         json_write_key(w, "kind");
         json_write_plain(w, "pc");
-        write_hex_member(w, "address", function & ADDRESS_MASK);
+        raw_write_address(w, "address", function & ADDRESS_MASK);
         const struct flight_image *image = write_unloaded(report, function);
         if (image != NULL)
-            write_hex_member(w, "image_offset",
-                             (function & ADDRESS_MASK) - image->start);
+            raw_write_address(w, "image_offset",
+                              (function & ADDRESS_MASK) - image->start);
         json_write_end(w, '}');
     }
     json_write_end(w, ']');
@@ -532,9 +520,9 @@ static enum ch_status write_flight_source(struct flight_report *report)
     if (status == CH_OK) {
         json_write_key(w, "flight");
         json_write_object(w);
-        write_member(w, "cycles_per_second",
-                     flight_clock_frequency(&report->source.clock));
-        write_member(w, "threads_missed", report->source.threads_missed);
+        raw_write_count(w, "cycles_per_second",
+                        flight_clock_frequency(&report->source.clock));
+        raw_write_count(w, "threads_missed", report->source.threads_missed);
         write_threads(report);
         write_functions(report);
         json_write_end(w, '}');
@@ -588,8 +576,8 @@ static void flight_image_write(struct json_writer *w, const struct capture *capt
     raw_write_path(w, capture, "path", image->path, strlen(image->path));
     hex_encode(image->build_id, image->build_id_size, build_id);
     raw_write_string(w, "build_id", build_id);
-    write_hex_member(w, "base", image->start);
-    write_hex_member(w, "end_of_text", image->start);
+    raw_write_address(w, "base", image->start);
+    raw_write_address(w, "end_of_text", image->start);
     json_write_key(w, "unloaded");
     json_write_bool(w, true);
     json_write_end(w, '}');

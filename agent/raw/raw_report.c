@@ -379,10 +379,8 @@ static void raw_crash_write(struct json_writer *w, const struct capture *capture
         raw_write_address(w, "address", facts->address);
     if (crash_kind(facts) == CRASH_KIND_PROTECTION_KEY)
         raw_write_count(w, "protection_key", capture->crash->info.si_pkey);
-    if (capture->crash->has_memory_tag) {
-        json_write_key(w, "memory_tag");
-        json_write_uint(w, capture->crash->memory_tag);
-    }
+    if (capture->crash->has_memory_tag)
+        raw_write_count(w, "memory_tag", capture->crash->memory_tag);
     if (facts->signal_only) {
         json_write_key(w, "signal_only");
         json_write_bool(w, true);
@@ -533,10 +531,8 @@ static void write_raw_image(struct json_writer *w, const struct capture *capture
     raw_write_path(w, capture, "path", image->path, image->path_size);
     hex_encode(image->build_id, image->build_id_size, build_id);
     raw_write_string(w, "build_id", build_id);
-    json_write_key(w, "base");
-    json_write_hex(w, image->base);
-    json_write_key(w, "end_of_text");
-    json_write_hex(w, image->end_of_text);
+    raw_write_address(w, "base", image->base);
+    raw_write_address(w, "end_of_text", image->end_of_text);
     json_write_key(w, "has_sframe");
     json_write_bool(w, image->sframe_size != 0);
     if (image->deleted) {
@@ -621,10 +617,8 @@ static void write_raw_problems(struct json_writer *w, const struct capture *capt
         json_write_object(w);
         raw_write_string(w, "stage", problem->stage);
         raw_write_string(w, "status", problem->status);
-        if (problem->address != 0) {
-            json_write_key(w, "address");
-            json_write_hex(w, problem->address);
-        }
+        if (problem->address != 0)
+            raw_write_address(w, "address", problem->address);
         json_write_end(w, '}');
     }
     json_write_end(w, ']');

@@ -544,8 +544,7 @@ static void write_thread_stack(struct raw_threads *t, struct json_writer *w,
         capture_problem(t->capture, "stacks", "no memory for one", 0);
         return;
     }
-    json_write_key(w, "stack");
-    json_write_uint(w, number);
+    raw_write_count(w, "stack", number);
 }
 
 const char *raw_register_name(const struct capture *capture, size_t number)
@@ -569,19 +568,13 @@ static void write_raw_registers(struct json_writer *w, const struct capture *cap
         const char *name = raw_register_name(capture, i);
         if (name == NULL)
             continue;
-        json_write_key(w, name);
-        json_write_hex(w, registers->value[i]);
+        raw_write_address(w, name, registers->value[i]);
     }
-    json_write_key(w, is_amd64 ? "eflags" : "pstate");
-    json_write_hex(w, flags);
-    if (is_amd64 && fs_base != 0) {
-        json_write_key(w, "fs_base");
-        json_write_hex(w, fs_base);
-    }
-    if (is_amd64 && gs_base != 0) {
-        json_write_key(w, "gs_base");
-        json_write_hex(w, gs_base);
-    }
+    raw_write_address(w, is_amd64 ? "eflags" : "pstate", flags);
+    if (is_amd64 && fs_base != 0)
+        raw_write_address(w, "fs_base", fs_base);
+    if (is_amd64 && gs_base != 0)
+        raw_write_address(w, "gs_base", gs_base);
     json_write_end(w, '}');
 }
 
@@ -650,8 +643,7 @@ static void write_raw_thread(struct raw_threads *t, struct json_writer *w,
 
     name_raw_thread(t, thread->tid, name);
     json_write_object(w);
-    json_write_key(w, "tid");
-    json_write_uint(w, (uint64_t)thread->tid);
+    raw_write_count(w, "tid", (uint64_t)thread->tid);
     json_write_key(w, "name");
     json_write_string(w, name);
     if (thread->run_state != 0) {
@@ -697,8 +689,7 @@ static void write_goroutine(struct raw_threads *t, struct json_writer *w,
                             const struct goroutine *goroutine)
 {
     json_write_object(w);
-    json_write_key(w, "id");
-    json_write_uint(w, goroutine->id);
+    raw_write_count(w, "id", goroutine->id);
     json_write_key(w, "state");
     json_write_plain(w, goroutine->state);
     if (goroutine->reason[0] != 0) {
