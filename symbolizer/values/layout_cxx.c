@@ -346,26 +346,6 @@ static void cxx_read_shared(struct layout_object *object, struct layout_view *ou
         layout_damage(out, "it has no owner");
 }
 
-// layout_cxx_is_list_end: a list's own node is followed by the number of the others,
-// and no element of it looks the same.
-bool layout_cxx_is_list_end(const struct layout_object *object, uint64_t node)
-{
-    struct layout_view unused = { 0 };
-    uint64_t at = node;
-    uint64_t size;
-    uint64_t count = 0;
-    if (!layout_word(object, node + LIST_HEAD, &size, &unused))
-        return false;
-    while (count <= size && count < LAYOUT_WALK &&
-           layout_word(object, at, &at, &unused) && at != node) {
-        uint64_t held;
-        count++;
-        if (!layout_word(object, at + LIST_HEAD, &held, &unused) || held == size)
-            return false;
-    }
-    return at == node && count == size && !unused.missing;
-}
-
 // cxx_is_tree_end returns true if a node is a tree's own: it is red and its parent is
 // the root, whose parent it is. No element's are so.
 static bool cxx_is_tree_end(const struct layout_object *object, uint64_t node)
@@ -389,8 +369,7 @@ static void cxx_read_node_iterator(struct layout_object *object,
     out->form = LAYOUT_POINTER;
     if (!layout_field(object, 0, &out->address, out))
         out->kind = NULL;
-    else if ((head == LIST_HEAD && layout_cxx_is_list_end(object, out->address)) ||
-             (head == TREE_HEAD && cxx_is_tree_end(object, out->address)))
+    else if (head == TREE_HEAD && cxx_is_tree_end(object, out->address))
         layout_past_end(out);
     else if (out->address != 0)
         (void)layout_add(out, type, out->address + layout_after(object, head, type));

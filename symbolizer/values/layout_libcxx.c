@@ -310,11 +310,8 @@ static void libcxx_read_node_iterator(struct layout_object *object,
 static void libcxx_read_list_iterator(struct layout_object *object,
                                       struct layout_view *out)
 {
-    uint64_t node;
     libcxx_read_node_iterator(object, out, layout_argument(object, object->type, 0),
                               LIST_HEAD);
-    if (layout_field(object, 0, &node, out) && layout_cxx_is_list_end(object, node))
-        layout_past_end(out);
 }
 
 static void libcxx_read_tree_iterator(struct layout_object *object,

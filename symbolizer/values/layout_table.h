@@ -25,10 +25,6 @@ layout_read_fn layout_cxx_read_any;
 layout_read_fn layout_cxx_read_mutex;
 layout_read_fn layout_cxx_read_thread;
 
-// layout_cxx_is_list_end returns true if a node of a list of either is the list's own,
-// to which end() points.
-bool layout_cxx_is_list_end(const struct layout_object *object, uint64_t node);
-
 // layout_libcxx_read_function needs what reading functions of libstdc++ needs.
 layout_read_fn layout_libcxx_read_function;
 
