@@ -15,12 +15,13 @@ struct path {
     const struct type_table *table;
     uint32_t type;   // of the part that was reached
     uint64_t offset; // in that part
+    uint64_t bytes;  // that are named
     const char *dot;
     struct text *out;
 };
 
-// path_enter_member goes to the member that has the offset. False: none has a name, or
-// several have it.
+// path_enter_member goes to the member that has the bytes. False: none has a name, or
+// several have them.
 static bool path_enter_member(struct path *path)
 {
     const struct type *type = &path->table->types[path->type];
@@ -39,7 +40,8 @@ static bool path_enter_member(struct path *path)
         named = member.opens && !through ? member.depth : INT_MAX;
         if (through || member.offset_bits % 8 != 0 ||
             type_size(path->table, member.part->type, &size) != CH_OK ||
-            path->offset < at || path->offset - at >= size)
+            path->offset < at || path->offset - at >= size ||
+            size - (path->offset - at) < path->bytes)
             continue;
         if (found != NULL)
             return false;
@@ -77,6 +79,7 @@ bool argument_path_append(const struct type_table *table, struct argument_part *
     struct path path = { .table = table,
                          .type = type_strip(table, part->type),
                          .offset = part->offset,
+                         .bytes = part->bytes,
                          .dot = first,
                          .out = out };
     for (int i = 0; i < PARTS_MAX; i++) {
@@ -97,11 +100,12 @@ bool argument_path_append(const struct type_table *table, struct argument_part *
     return false;
 }
 
-void argument_path_as_written(struct text *expression)
+// written_before drops what gcc has before the names of what a lambda has captured or a
+// coroutine keeps.
+static void written_before(struct text *expression)
 {
     static const char *const before[] = { "__closure->__", "frame_ptr->" };
-    for (size_t i = 0; text_ok(expression) && i < sizeof(before) / sizeof(before[0]);
-         i++) {
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
         size_t size = strlen(before[i]);
         if (expression->size <= size ||
             memcmp(expression->bytes, before[i], size) != 0 ||
@@ -110,4 +114,57 @@ void argument_path_as_written(struct text *expression)
         expression->size -= size;
         memmove(expression->bytes, expression->bytes + size, expression->size + 1);
     }
+}
+
+// written_member puts call in the place of the first member of that name; where call is
+// empty or an element follows, the object stands for what it leads to.
+static void written_member(struct text *expression, const char *member,
+                           const char *call)
+{
+    size_t size = strlen(member);
+    char *at = strstr(expression->bytes, member);
+    if (at == NULL || at == expression->bytes ||
+        (at[size] != 0 && at[size] != '[' && at[size] != '-'))
+        return;
+    bool dot = at[-1] == '.';
+    bool whole = at[size] == '[' || call[0] == 0;
+    if (!dot && (at[-1] != '>' || (whole && at[size] != 0)))
+        return;
+    struct text CH_CLEANUP(text_deinit) written = { 0 };
+    size_t before = (size_t)(at - expression->bytes);
+    if (whole)
+        before -= dot ? 1 : 2;
+    text_appendf(&written, "%s%.*s%s%s", whole && !dot ? "*" : "", (int)before,
+                 expression->bytes, whole ? "" : call, at + size);
+    if (!text_ok(&written))
+        return;
+    struct text unused = *expression;
+    *expression = written;
+    written = unused;
+}
+
+void argument_path_as_written(struct text *expression)
+{
+    // The members in which libstdc++ and libc++ keep the one pointer of an object, and
+    // the call that gives it.
+    static const struct {
+        const char *member;
+        const char *call;
+    } members[] = {
+        { "_M_t._M_t._M_head_impl", "" },
+        { "__ptr_.__value_", "" },
+        { "_M_ptr", "" },
+        { "__ptr_", "" },
+        { "_M_current", "" },
+        { "__i_", "" },
+        { "_M_impl._M_start", "data()" },
+        { "__begin_", "data()" },
+        { "_M_dataplus._M_p", "data()" },
+        { "data()", "data()" },
+    };
+    if (!text_ok(expression) || expression->size == 0)
+        return;
+    written_before(expression);
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        written_member(expression, members[i].member, members[i].call);
 }

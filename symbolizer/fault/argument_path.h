@@ -23,6 +23,7 @@ struct argument_part {
 bool argument_path_append(const struct type_table *table, struct argument_part *part,
                           const char *first, struct text *out);
 
-// argument_path_as_written makes `__closure->__a` and `frame_ptr->a` of gcc the name
-// that the source has: `a`, which a lambda has captured or a coroutine keeps.
+// argument_path_as_written makes an expression what the source has, where it names what
+// compilers and the C++ library keep: `a` of `__closure->__a` or `frame_ptr->a`,
+// `owner` of `owner._M_t._M_t._M_head_impl`, `list[3]` of `list._M_impl._M_start[3]`.
 void argument_path_as_written(struct text *expression);

@@ -233,3 +233,26 @@ bool argument_returned_name(struct argument_image *image, uint64_t vaddr,
     return name != NULL && dwarf_entrypc(&function, &entry) == 0 && entry == vaddr &&
            returned_append(name, out);
 }
+
+bool argument_is_accessor(struct argument_image *image, uint64_t vaddr)
+{
+    static const struct {
+        const char *end;
+        const char *within;
+    } names[] = { { "::operator->()", "" },
+                  { "::operator->() const", "" },
+                  { "::operator*()", "" },
+                  { "::operator*() const", "" },
+                  { "::get() const", "_ptr<" } };
+    struct text CH_CLEANUP(text_deinit) name = { 0 };
+    bool is = false;
+    if (!argument_returned_name(image, vaddr, &name))
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !is; i++) {
+        size_t size = strlen(names[i].end);
+        is = name.size > size &&
+             strcmp(name.bytes + name.size - size, names[i].end) == 0 &&
+             strstr(name.bytes, names[i].within) != NULL;
+    }
+    return is;
+}

@@ -68,3 +68,7 @@ const struct argument_variable *argument_scope_at(const struct argument_scope *s
 // one that compilers call and sources do not.
 bool argument_returned_name(struct argument_image *image, uint64_t vaddr,
                             struct text *out);
+
+// argument_is_accessor returns true if the function that begins at vaddr is ->, * or
+// get() of a class whose objects are used as pointers.
+bool argument_is_accessor(struct argument_image *image, uint64_t vaddr);

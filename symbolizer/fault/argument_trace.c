@@ -16,17 +16,8 @@ enum {
     LINKS_MAX = 8, // loads and copies that are followed
     WORD_BYTES = 8,
     HALF_BYTES = 4,
+    RETURNED = 0, // rax, x0
 };
-
-bool argument_is_returned(const struct argument_named *named)
-{
-    return named->role == ARGUMENT_RETURNED || named->role == ARGUMENT_LED_TO;
-}
-
-void argument_named_deinit(struct argument_named *named)
-{
-    text_deinit(&named->expression);
-}
 
 // link is a load through a pointer, of bytes at the pointer plus offset.
 struct link {
@@ -135,7 +126,7 @@ static bool trace_read(const struct tracing *t, uint64_t address, uint64_t bytes
 }
 
 // trace_begin_name begins the name with a variable, of which the value has bytes at
-// offset.
+// offset; no bytes: it is the variable itself that is named.
 static bool trace_begin_name(struct tracing *t,
                              const struct argument_variable *variable, uint64_t offset,
                              uint64_t bytes)
@@ -148,7 +139,9 @@ static bool trace_begin_name(struct tracing *t,
     out->frame = variable->frame;
     out->role = variable->role;
     out->type = variable->type;
-    out->variable = !variable->is_part && offset == 0 && bytes == variable->size;
+    bool whole = offset == 0 && bytes == variable->size &&
+                 table->types[type_strip(table, variable->type)].kind != TYPE_STRUCT;
+    out->variable = !variable->is_part && (whole || bytes == 0);
     struct argument_part part = { variable->type, variable->offset + offset, bytes };
     if (!out->variable && !argument_path_append(table, &part, ".", &out->expression))
         return false;
@@ -194,6 +187,7 @@ static bool trace_follow(struct tracing *t, const struct link *link)
 
 static bool trace_follow_all(struct tracing *t)
 {
+    argument_path_as_written(&t->out->expression);
     while (t->count > 0) {
         if (!trace_follow(t, &t->links[--t->count]))
             return false;
@@ -364,7 +358,7 @@ static bool trace_end_at_address(struct tracing *t, size_t step, uint64_t addres
         argument_scope_at(&t->trace->scope, address, 1);
     if (variable == NULL || variable->is_part || t->added != 0 ||
         (variable->place != address && !t->offset) ||
-        !trace_begin_name(t, variable, 0, variable->size))
+        !trace_begin_name(t, variable, 0, 0))
         return false;
     t->out->added += (int64_t)(address - variable->place);
     t->out->is_address = true;
@@ -381,8 +375,16 @@ static bool trace_load(struct tracing *t, size_t step,
     trace_fold(t);
     if (t->added != 0)
         return true; // a sum, and not what was loaded
-    if (trace_address(t, step, memory, &address) &&
-        trace_end_in_memory(t, step, address, memory->bytes, out_named))
+    bool known = trace_address(t, step, memory, &address);
+    if (known && trace_end_in_memory(t, step, address, memory->bytes, out_named))
+        return true;
+    // The address of a variable that the caller made is in no variable itself.
+    size_t count = t->count;
+    *out_named = known && count != 0 && memory->bytes == WORD_BYTES &&
+                 trace_read(t, address, WORD_BYTES, &address) &&
+                 trace_end_at_address(t, step, address);
+    t->count = *out_named ? t->count : count;
+    if (*out_named)
         return true;
     if (memory->base >= ARGUMENT_GENERAL_REGISTERS || t->count == LINKS_MAX)
         return true;
@@ -477,7 +479,6 @@ static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
 // pointer that it was loaded from.
 static bool trace_end_at_call(struct tracing *t, size_t step)
 {
-    enum { RETURNED = 0 }; // rax, x0
     const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
     struct argument_named *out = t->out;
     if (effects->flow != INSTRUCTION_CALLS || effects->target == 0 ||
@@ -501,6 +502,26 @@ static bool trace_end_at_call(struct tracing *t, size_t step)
     return argument_returned_name(t->call->image, effects->target, &out->expression);
 }
 
+// trace_accessor follows a call of ->, * or get() of a pointer that is an object as the
+// load of the word that the object begins with: memory has what it returned, or it does
+// not agree. False: the step is none.
+static bool trace_accessor(struct tracing *t, size_t step)
+{
+    const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
+    if (t->trace->takes_returned || effects->flow != INSTRUCTION_CALLS ||
+        effects->target == 0 || t->reg != RETURNED || t->count == LINKS_MAX ||
+        !argument_is_accessor(t->call->image, effects->target))
+        return false;
+    trace_fold(t);
+    if (t->added != 0)
+        return false;
+    t->links[t->count++] = (struct link){ .offset = 0, .bytes = WORD_BYTES };
+    t->reg = t->scan->code.machine->arguments[0];
+    t->bytes = WORD_BYTES;
+    t->at = step;
+    return true;
+}
+
 // trace_back follows the value from t->at.
 static bool trace_back(struct tracing *t)
 {
@@ -515,22 +536,32 @@ static bool trace_back(struct tracing *t)
             return named;
         if (trace_end_at_call(t, step))
             return true;
+        if (trace_accessor(t, step))
+            continue;
+        if (trace_accessor(t, step))
+            continue;
         if (trace_step_back(t, step, &named))
             return named;
     }
     return false;
 }
 
-static bool trace_begin(struct argument_trace *trace, size_t index,
+static bool trace_begin(struct argument_trace *trace, size_t index, uint8_t reg,
                         struct argument_named *out, struct tracing *t)
 {
     const struct argument_call *call = &trace->stack->calls[index];
-    *t = (struct tracing){ .trace = trace, .call = call, .out = out, .sum = SIZE_MAX };
+    *t = (struct tracing){ .trace = trace,
+                           .call = call,
+                           .out = out,
+                           .reg = reg,
+                           .bytes = WORD_BYTES,
+                           .sum = SIZE_MAX };
     out->has_value = out->is_address = out->variable = out->loaded = false;
     out->added = 0;
     out->scale = 1;
     out->role = ARGUMENT_LOCAL;
-    if (argument_machine_of(trace->stack->arch) == NULL || call->image == NULL)
+    if (argument_machine_of(trace->stack->arch) == NULL || call->image == NULL ||
+        reg >= ARGUMENT_GENERAL_REGISTERS)
         return false;
     t->scan = trace_code(call);
     t->now = t->at = t->scan != NULL ? trace_now(t->scan, call) : SIZE_MAX;
@@ -542,12 +573,9 @@ static bool trace_begin_part(const struct tracing *whole, size_t step, uint8_t r
                              struct argument_named *out, struct tracing *t)
 {
     size_t index = (size_t)(whole->call - whole->trace->stack->calls);
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(whole->trace, index, out, t))
-        return false;
+    bool begun = trace_begin(whole->trace, index, reg, out, t);
     t->at = step;
-    t->reg = reg;
-    t->bytes = WORD_BYTES;
-    return true;
+    return begun;
 }
 
 // trace_part names a part of an element's address, to the rest of which constants may
@@ -560,37 +588,6 @@ static bool trace_part(const struct tracing *whole, size_t step, uint8_t reg,
         return false;
     t.offset = true;
     return trace_back(&t) && !argument_is_returned(out);
-}
-
-// trace_index_value gives the value of an index by its type.
-static bool trace_index_value(const struct argument_named *index, int64_t *out)
-{
-    const struct type_table *table = &index->call->image->types.table;
-    const struct type *type = &table->types[type_strip(table, index->type)];
-    uint64_t size;
-    if (!index->has_value || type_size(table, index->type, &size) != CH_OK ||
-        size == 0 || size > WORD_BYTES)
-        return false;
-    unsigned unused = (unsigned)(WORD_BYTES - size) * 8;
-    uint64_t shifted = index->value << unused;
-    *out = type->encoding & TYPE_SIGNED ? (int64_t)shifted >> unused
-                                        : (int64_t)(shifted >> unused);
-    return true;
-}
-
-// trace_element_type gives the type of the elements that a part of an address leads to;
-// false: it is no array, and no pointer to elements of that size.
-static bool trace_element_type(const struct argument_named *array, uint64_t bytes,
-                               uint32_t *out)
-{
-    const struct type_table *table = &array->call->image->types.table;
-    const struct type *type = &table->types[type_strip(table, array->type)];
-    uint64_t size;
-    if (array->scale != 1 || type->reference ||
-        type->kind != (array->is_address ? TYPE_ARRAY : TYPE_POINTER))
-        return false;
-    *out = type_strip(table, type->target);
-    return type_size(table, *out, &size) == CH_OK && size == bytes;
 }
 
 // trace_name_element names the element of an array that the last link loads, or a
@@ -608,9 +605,9 @@ static bool trace_name_element(struct tracing *t, const struct argument_named *a
     if (array->call != index->call || array->frame != index->frame ||
         index->is_address || index->type == 0 || index->added != 0 ||
         table->types[type_strip(table, index->type)].kind != TYPE_INTEGER ||
-        !trace_element_type(array, index->scale, &part.type) || link.offset < 0)
+        !argument_named_element(array, index->scale, &part.type) || link.offset < 0)
         return false;
-    bool known = array->has_value && trace_index_value(index, &number);
+    bool known = array->has_value && argument_named_number(index, &number);
     uint64_t size; // code that subtracts may address what is before the array
     if (array->is_address && array->added != 0 &&
         (!known || type_size(table, array->type, &size) != CH_OK ||
@@ -620,7 +617,8 @@ static bool trace_name_element(struct tracing *t, const struct argument_named *a
     text_clear(&out->expression);
     text_appendf(&out->expression, "%s[%s]", array->expression.bytes,
                  index->expression.bytes);
-    bool is_whole = link.offset == 0 && link.bytes == index->scale;
+    bool is_whole = link.offset == 0 && link.bytes == index->scale &&
+                    table->types[part.type].kind != TYPE_STRUCT;
     if (!is_whole && !argument_path_append(table, &part, ".", &out->expression))
         return false;
     out->call = array->call;
@@ -682,9 +680,8 @@ bool argument_trace_register(struct argument_trace *trace, size_t index, uint8_t
                              uint8_t bytes, struct argument_named *out)
 {
     struct tracing t;
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+    if (!trace_begin(trace, index, reg, out, &t))
         return false;
-    t.reg = reg;
     t.bytes = bytes;
     if (!trace_back(&t) && !trace_element(&t))
         return false;
@@ -696,10 +693,8 @@ bool argument_trace_offset(struct argument_trace *trace, size_t index, uint8_t r
                            struct argument_named *out)
 {
     struct tracing t;
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+    if (!trace_begin(trace, index, reg, out, &t))
         return false;
-    t.reg = reg;
-    t.bytes = WORD_BYTES;
     t.offset = true;
     return trace_back(&t) &&
            (!trace_is_hidden(out) || argument_trace_stored(trace, index, reg, out));
@@ -709,9 +704,8 @@ bool argument_trace_sum(struct argument_trace *trace, size_t index, uint8_t reg,
                         struct argument_named out[2])
 {
     struct tracing t;
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, &out[0], &t))
+    if (!trace_begin(trace, index, reg, &out[0], &t))
         return false;
-    t.reg = reg;
     size_t step = trace_definition(&t);
     const struct instruction_effects *effects =
         step != SIZE_MAX ? &t.scan->code.steps[step].effects : NULL;
@@ -735,7 +729,7 @@ bool argument_trace_memory(struct argument_trace *trace, size_t index,
 {
     struct tracing t;
     bool named = false;
-    if (!trace_begin(trace, index, out, &t))
+    if (!trace_begin(trace, index, 0, out, &t))
         return false;
     if (!trace_load(&t, t.now, memory, &named))
         named = trace_back(&t);
@@ -750,9 +744,8 @@ bool argument_trace_value(struct argument_trace *trace, size_t index, uint8_t re
     int64_t offsets[LINKS_MAX]; // of pointers that were loaded on the way
     size_t count = 0;
     size_t step;
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, &unused, &t))
+    if (!trace_begin(trace, index, reg, &unused, &t))
         return false;
-    t.reg = reg;
     while ((step = trace_definition(&t)) != SIZE_MAX &&
            !trace_value_at(&t, step, out)) {
         const struct instruction_effects *effects = &t.scan->code.steps[step].effects;
@@ -843,9 +836,8 @@ bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t r
                            struct argument_named *out)
 {
     struct tracing t;
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+    if (!trace_begin(trace, index, reg, out, &t))
         return false;
-    t.reg = reg;
     const struct instruction_memory *slot = NULL;
     for (int i = 0; i < LINKS_MAX; i++) {
         size_t step = trace_made(&t);
@@ -864,7 +856,6 @@ bool argument_trace_stored(struct argument_trace *trace, size_t index, uint8_t r
         t.at = store;
         t.reg = t.scan->code.steps[store].effects.from;
     }
-    t.bytes = WORD_BYTES;
     t.offset = true;
     return trace_back(&t) && !trace_is_hidden(out);
 }
@@ -875,9 +866,8 @@ bool argument_trace_cut(struct argument_trace *trace, size_t index, uint8_t reg,
     struct tracing t;
     uint64_t size;
     bool named = false;
-    if (reg >= ARGUMENT_GENERAL_REGISTERS || !trace_begin(trace, index, out, &t))
+    if (!trace_begin(trace, index, reg, out, &t))
         return false;
-    t.reg = reg;
     size_t step = trace_whole(&t);
     if (step == SIZE_MAX)
         return false;
@@ -896,5 +886,6 @@ const struct argument_step *argument_trace_step(struct argument_trace *trace,
 {
     struct argument_named unused = { 0 };
     struct tracing t;
-    return trace_begin(trace, index, &unused, &t) ? &t.scan->code.steps[t.now] : NULL;
+    return trace_begin(trace, index, 0, &unused, &t) ? &t.scan->code.steps[t.now]
+                                                     : NULL;
 }

@@ -78,12 +78,49 @@ static void a_union_has_no_one_name(void **state)
     assert_true(is_path(56, 8, NULL));
 }
 
+// is_written returns true if the expression becomes that.
+static bool is_written(const char *expression, const char *expected)
+{
+    struct text text = { 0 };
+    text_append_string(&text, expression);
+    argument_path_as_written(&text);
+    bool right = strcmp(text.bytes, expected) == 0 && strlen(expected) == text.size;
+    text_deinit(&text);
+    return right;
+}
+
+static void what_libraries_keep_is_called_as_the_source_does(void **state)
+{
+    (void)state;
+    assert_true(is_written("__closure->__of", "of"));
+    assert_true(is_written("s.cart._M_t._M_t._M_head_impl", "s.cart"));
+    assert_true(is_written("it->_M_ptr", "*it"));
+    assert_true(is_written("p->next._M_ptr->id", "p->next->id"));
+    assert_true(is_written("list._M_impl._M_start[3]", "list[3]"));
+    assert_true(is_written("list.data()[i].of", "list[i].of"));
+    assert_true(is_written("list->_M_impl._M_start", "list->data()"));
+    assert_true(is_written("name._M_dataplus._M_p", "name.data()"));
+}
+
+static void other_members_keep_their_names(void **state)
+{
+    (void)state;
+    assert_true(
+        is_written("queue._M_impl._M_start._M_cur", "queue._M_impl._M_start._M_cur"));
+    assert_true(is_written("it->_M_ptr->id", "it->_M_ptr->id"));
+    assert_true(is_written("my_M_ptr", "my_M_ptr"));
+    assert_true(is_written("_M_ptr", "_M_ptr"));
+    assert_true(is_written("", ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_and_elements_are_named),
         cmocka_unit_test(what_is_no_whole_member_has_no_name),
         cmocka_unit_test(a_union_has_no_one_name),
+        cmocka_unit_test(what_libraries_keep_is_called_as_the_source_does),
+        cmocka_unit_test(other_members_keep_their_names),
     };
     return cmocka_run_group_tests_name("symbolizer/argument_path", tests, NULL, NULL);
 }

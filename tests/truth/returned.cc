@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pointers that no variable has: what a function returned, what is at the address that
-// it returned, what a lambda has captured, the range of a loop.
+// it returned, the pointer in an object, what a lambda has captured, the range of a
+// loop.
 //
 // all kind: null-dereference
 // all says: .*through a null pointer
@@ -44,8 +45,8 @@ struct shelf {
 static volatile long sum;
 
 // case by_own_arrow
-//   says: .*; what handle<order>::operator->\(\) const returned is null
-//   variable: handle<order>::operator->\(\) const
+//   says: .*; `of.of` is null
+//   variable: of.of
 OWN void by_own_arrow()
 {
     handle<order> of;
@@ -64,8 +65,8 @@ OWN void by_own_brackets()
 }
 
 // case by_unique
-//   says: .*; what std::unique_ptr<order>::operator->\(\) const returned is null
-//   variable: std::unique_ptr<order.*
+//   says: .*; `of`(, a local of by_unique,)? is null
+//   variable: of
 OWN void by_unique()
 {
     std::unique_ptr<order> of;
@@ -74,12 +75,46 @@ OWN void by_unique()
 }
 
 // case into_library
-//   says: .*; what handle<order>::operator->\(\) const returned is null
-//   variable: handle<order>::operator->\(\) const
+//   says: .*; `of.of` is null; .*
+//   variable: of.of
 OWN void into_library()
 {
     handle<order> of;
     sum = of->lines.size();
+    HERE;
+}
+
+struct parcel {
+    long id;
+    std::shared_ptr<order> shared;
+    std::unique_ptr<order> unique;
+};
+
+// case member_shared
+//   says: .*; `parcel.shared` is null
+//   variable: parcel.shared
+OWN void member_shared(const parcel &parcel)
+{
+    sum = parcel.shared->id;
+    HERE;
+}
+
+// case member_unique
+//   says: .*; `parcel->unique` is null.*
+//   variable: parcel->unique
+OWN void member_unique(const parcel *parcel)
+{
+    sum = (*parcel->unique).cents;
+    HERE;
+}
+
+// case given_shared
+//   builds: O0 gcc -static
+//   says: .*; `of` is null
+//   variable: of
+OWN void given_shared(std::shared_ptr<order> of)
+{
+    sum = of->id;
     HERE;
 }
 
@@ -160,6 +195,13 @@ static const struct {
     { "by_own_brackets", by_own_brackets },
     { "by_unique", by_unique },
     { "into_library", into_library },
+    { "member_shared", [] { member_shared({}); } },
+    { "member_unique",
+      [] {
+          const parcel parcel{};
+          member_unique(&parcel);
+      } },
+    { "given_shared", [] { given_shared(nullptr); } },
     { "by_map", by_map },
     { "passed_on", passed_on },
     { "captured", captured },
