@@ -103,7 +103,7 @@ static void put_aside(struct code_search *search, const struct code_path *path,
 
 #if defined(__x86_64__)
 enum {
-    INSTRUCTION_MAX = 15,
+    INSTRUCTION_MAX = 22, // what is read as one, though real ones have at most 15 bytes
     RSP = 4,
     RBP = 5,
     REX_R = 4,

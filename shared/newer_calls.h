@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers of system calls that the headers of Debian 11 (glibc 2.31, musl 1.2.2, Linux
-// 5.10) do not name. They are the same on x86-64 and AArch64. A kernel without the call refuses it.
-// A build of libraries and agent includes this file before each source.
+// 5.10) do not name. They are the same on x86-64 and AArch64. A kernel without the call
+// refuses it. A build of libraries and agent includes this file before each source.
 #pragma once
 #include <sys/syscall.h>
 

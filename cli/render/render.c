@@ -541,7 +541,7 @@ static int register_padding(size_t used)
 // register_columns is how many registers fit a line.
 static size_t register_columns(const struct pen *pen)
 {
-    enum { COLUMN = 27, MOST = 4 };
+    enum { COLUMN = 28, MOST = 4 };
     size_t fit = pen->width / COLUMN;
     return pen->width == 0 || fit >= MOST ? MOST : fit != 0 ? fit : 1;
 }
@@ -568,7 +568,7 @@ static void render_thread_registers(const struct render *render, const json_t *t
         struct text CH_CLEANUP(text_deinit) escaped = { 0 };
         pen_escape(name, &escaped);
         const char *text = json_string_value(value);
-        pen_plain(&render->pen, "  %6s ", escaped.size != 0 ? escaped.bytes : "");
+        pen_plain(&render->pen, "  %7s ", escaped.size != 0 ? escaped.bytes : "");
         text_clear(&escaped);
         pen_escape(text != NULL ? text : "?", &escaped);
         pen_plain(&render->pen, "%s", escaped.size != 0 ? escaped.bytes : "");

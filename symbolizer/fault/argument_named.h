@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A value of a thread and what the source calls it.
+// A value of a thread and what the source calls it. A name is given only where code and
+// debug information prove it.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
