@@ -10,7 +10,20 @@
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/fault.h"
 
-enum { REGISTERS = 6, LEVELS_MAX = 4, NEAR_NULL_BYTES = 65536 };
+enum { REGISTERS = 6, LEVELS_MAX = 4, NEAR_NULL_BYTES = 65536, FAR_BYTES = 65536 };
+
+// operand_kinds are the crashes of an access to memory by an address that was wrong.
+static const char *const operand_kinds[] = { "null-dereference",
+                                             "non-canonical-address",
+                                             "use-after-unmap",
+                                             "write-to-read-only",
+                                             "file-truncated",
+                                             "protection-key",
+                                             "memory-tag",
+                                             "misaligned",
+                                             "small-pointer",
+                                             "unknown",
+                                             NULL };
 
 // first_in_app gives the first in-app call after index, which called; 0: there is none.
 static size_t first_in_app(const struct argument_stack *stack, size_t index)
@@ -130,7 +143,6 @@ static bool fault_has_operand(const struct fault *f,
 // from it that an index that is a constant is to blame, and not the pointer.
 static bool fault_is_far(const struct fault *f, const struct instruction_memory *memory)
 {
-    enum { FAR_BYTES = 65536 };
     uint64_t base = f->innermost->frame.registers.value[memory->base];
     return (memory->displacement >= FAR_BYTES || memory->displacement <= -FAR_BYTES) &&
            argument_trace_leads(&f->trace, base);
@@ -171,6 +183,15 @@ static void fault_blame(struct fault *f, int part)
     f->bytes = FAULT_WORD_BYTES;
 }
 
+// fault_product is what a part adds to the address.
+static uint64_t fault_product(const struct argument_named *part)
+{
+    int64_t number = (int64_t)part->value;
+    if (fault_type(part)->kind == TYPE_INTEGER)
+        (void)argument_named_number(part, &number);
+    return (uint64_t)number * part->scale;
+}
+
 // fault_is_null returns true if a part is a pointer that is null.
 static bool fault_is_null(const struct argument_named *part)
 {
@@ -208,6 +229,18 @@ static bool fault_is_outside(struct fault *f, const struct argument_named *part,
     return text_ok(&f->array);
 }
 
+// fault_is_far_from returns true if a part is an index that leads far from where the
+// other one, a pointer to memory, does.
+static bool fault_is_far_from(const struct fault *f, const struct argument_named *part,
+                              const struct argument_named *other)
+{
+    uint64_t bytes = fault_product(part);
+    return fault_type(part)->kind == TYPE_INTEGER && !part->is_address &&
+           fault_type(other)->kind == TYPE_POINTER && !other->is_address &&
+           other->scale == 1 && argument_trace_leads(&f->trace, other->value) &&
+           bytes + FAR_BYTES >= 2 * (uint64_t)FAR_BYTES;
+}
+
 // fault_part names a register that is part of the address.
 static bool fault_part(struct fault *f, uint8_t reg, uint8_t scale,
                        struct argument_named *out)
@@ -225,27 +258,31 @@ static bool fault_part(struct fault *f, uint8_t reg, uint8_t scale,
     return out->has_value && agrees;
 }
 
-// fault_name_sum names a part of an address that is the sum of two registers: in the
-// operand itself, or before.
-static bool fault_name_sum(struct fault *f, const struct instruction_memory *memory)
+// fault_name_parts names the parts of an address that is the sum of two registers: in
+// the operand itself, or before. False: neither has a name.
+static bool fault_name_parts(struct fault *f, const struct instruction_memory *memory,
+                             bool *out_both)
 {
-    bool named;
-    bool both;
     if (memory->index < ARGUMENT_GENERAL_REGISTERS) {
         bool base = fault_part(f, memory->base, 1, &f->parts[0]);
         bool index = fault_part(f, memory->index, memory->scale, &f->parts[1]);
         f->parts[0].has_value = base;
         f->parts[1].has_value = index;
-        named = base || index;
-        both = base && index;
-    } else {
-        uint64_t base = f->innermost->frame.registers.value[memory->base];
-        named = argument_trace_sum(&f->trace, 0, memory->base, f->parts);
-        both = f->parts[0].has_value && f->parts[1].has_value &&
-               f->parts[0].value * f->parts[0].scale +
-                       f->parts[1].value * f->parts[1].scale ==
-                   base;
+        *out_both = base && index;
+        return base || index;
     }
+    uint64_t base = f->innermost->frame.registers.value[memory->base];
+    bool named = argument_trace_sum(&f->trace, 0, memory->base, f->parts);
+    *out_both = named && f->parts[0].has_value && f->parts[1].has_value &&
+                fault_product(&f->parts[0]) + fault_product(&f->parts[1]) == base;
+    return named;
+}
+
+// fault_name_sum names a part of an address that is bad on its own, or for the other.
+static bool fault_name_sum(struct fault *f, const struct instruction_memory *memory)
+{
+    bool both;
+    bool named = fault_name_parts(f, memory, &both);
     int bad = 2; // a null pointer, or one to no memory, or an index that is too large
     for (int i = 1; named && i >= 0; i--)
         if (fault_is_null(&f->parts[i]) ||
@@ -257,21 +294,29 @@ static bool fault_name_sum(struct fault *f, const struct instruction_memory *mem
     return bad != 2;
 }
 
+// fault_name_far names the index that led far away from a pointer to memory, whose end
+// is not known.
+static bool fault_name_far(struct fault *f)
+{
+    const struct argument_step *step = argument_trace_step(&f->trace, 0);
+    bool both;
+    if (!fault_is_kind(f, operand_kinds) || step == NULL ||
+        !fault_has_operand(f, &step->effects.memory) ||
+        !fault_name_parts(f, &step->effects.memory, &both) || !both)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (fault_is_far_from(f, &f->parts[i], &f->parts[1 - i])) {
+            fault_blame(f, i);
+            f->likely = true;
+            return true;
+        }
+    return false;
+}
+
 static bool fault_name_operand(struct fault *f)
 {
-    static const char *const kinds[] = { "null-dereference",
-                                         "non-canonical-address",
-                                         "use-after-unmap",
-                                         "write-to-read-only",
-                                         "file-truncated",
-                                         "protection-key",
-                                         "memory-tag",
-                                         "misaligned",
-                                         "small-pointer",
-                                         "unknown",
-                                         NULL };
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
-    if (!fault_is_kind(f, kinds) || step == NULL ||
+    if (!fault_is_kind(f, operand_kinds) || step == NULL ||
         !fault_has_operand(f, &step->effects.memory))
         return false;
     f->base = step->effects.memory.base;
@@ -668,8 +713,9 @@ static void fault_forget(struct fault *f)
 static bool fault_name(struct fault *f)
 {
     static bool (*const ways[])(struct fault *) = {
-        fault_name_freed,   fault_name_target, fault_name_passed, fault_name_operand,
-        fault_name_divisor, fault_name_length, fault_name_index,  fault_name_outer,
+        fault_name_freed,   fault_name_target,  fault_name_passed,
+        fault_name_operand, fault_name_divisor, fault_name_length,
+        fault_name_index,   fault_name_far,     fault_name_outer,
     };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !f->refused; i++) {
         fault_forget(f);

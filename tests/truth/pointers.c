@@ -389,6 +389,25 @@ static int row_of_null(void)
     return trace_of(rows, 4);
 }
 
+OWN long seat_of(const long *seats, int seat)
+{
+    return seats[seat];
+}
+
+// case far_after
+//   kind: unknown
+//   in: seat_of
+//   says: Read from 0x[0-9a-f]+, where nothing is mapped .*; `seat`.* is 2,000,000,000
+//   variable: seat
+//   builds: -lto -musl
+static int far_after(void)
+{
+    static long seats[4];
+    static long *volatile all = seats;
+    static volatile int seat = 2000000000;
+    return (int)seat_of(all, seat);
+}
+
 struct view {
     const char *base;
     long size;
@@ -455,6 +474,7 @@ static const struct {
     { "part_of_null", part_of_null },   { "length_of_null", length_of_null },
     { "shell_of_user", shell_of_user }, { "row_of_null", row_of_null },
     { "after_unmap", after_unmap },     { "closed_twice", closed_twice },
+    { "far_after", far_after },
 };
 
 int main(int argc, char **argv)
