@@ -100,6 +100,7 @@ struct filled : empty {
 }
 
 // case damaged_text
+//   builds: O0 gcc
 //   in: look_at_text
 //   shows: _M_p = 0x4141414141414141|text = \{\.\.\.\}
 //   never: text = ""
