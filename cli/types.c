@@ -603,8 +603,9 @@ static int fail_to_read(const struct types_file *file, enum ch_status status,
                             "--base, a kernel's is /sys/kernel/btf/vmlinux",
                             file->path);
     return command_fail("cannot read types of '%s': %s", file->path,
-                        status == CH_ERR_MALFORMED ? "it is no ELF file, or damaged"
-                                                   : ch_status_name(status));
+                        status == CH_ERR_MALFORMED
+                            ? "it is no file of ELF, CTF or BTF, or damaged"
+                            : ch_status_name(status));
 }
 
 // types_file_open reads the types of a file, of DWARF those of spelling, and reports a

@@ -502,10 +502,9 @@ enum ch_status instruction_print_aarch64(const uint8_t *bytes, size_t size,
     if (word >> 16 == 0) { // UDF
         (void)snprintf(out, INSTRUCTION_TEXT_MAX, "udf #%" PRIu32, word);
         status = CH_OK;
-    } else if (status != CH_OK && instruction_operand_aarch64(word, &operand) &&
-               spell_newer(word, &operand, out) == CH_OK) {
-        status = CH_OK;
-    } else if (status != CH_OK && spell_bulk(word, out)) {
+    } else if (status != CH_OK && ((instruction_operand_aarch64(word, &operand) &&
+                                    spell_newer(word, &operand, out) == CH_OK) ||
+                                   spell_bulk(word, out))) {
         status = CH_OK;
     }
     return status;

@@ -16,6 +16,7 @@ import sys
 import unittest
 
 import harness
+from place import rust_compiler
 from harness import Scene
 
 FULL = os.environ.get("CRASHHOOK_FULL") == "1"
@@ -499,7 +500,7 @@ class Heap(unittest.TestCase):
               b"static char *make(void) { char *p = malloc(60); *p = 1; return p; }\n"
               b"static void drop_it(char *p) { free(p); __asm__ volatile(\"\"); }\n"
               b"*/\nimport \"C\"\nfunc main() { p := C.make(); C.drop_it(p); println(*p) }\n")
-        builds = {"bug.rs": ("rustc -g -o", rust, ["drop_it", "main"], ["make", "main"]),
+        builds = {"bug.rs": (f"{rust_compiler()} -g -o", rust, ["drop_it", "main"], ["make", "main"]),
                   "bug.go": ("go build -o", go, ["drop_it"], ["make"])}
         for name, (compiler, source, freed, allocated) in builds.items():
             if shutil.which(compiler.split()[0]) is None:
