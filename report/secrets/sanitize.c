@@ -49,6 +49,22 @@ static const char *secret_span_after_blanks(const char *at)
     return at;
 }
 
+// secret_span_of_block is the first line of a block of YAML whose header (`|`, `>-`) is
+// at at, or NULL: there is no header.
+static const char *secret_span_of_block(const char *at)
+{
+    if (*at != '|' && *at != '>')
+        return NULL;
+    const char *next = secret_span_after_blanks(at + 1 + strspn(at + 1, "+-123456789"));
+    const char *end = next;
+    struct secret_mark mark = secret_mark_at(next);
+    while (mark.character == '\n' || mark.character == '\r') {
+        next = secret_span_after_blanks(next + mark.length);
+        mark = secret_mark_at(next);
+    }
+    return next != end ? next : NULL;
+}
+
 // secret_span_quoted is the text between the quote at at and the quote that closes it.
 static struct secret_span secret_span_quoted(const char *at,
                                              const struct secret_mark *quote)
@@ -407,17 +423,18 @@ static bool mask_value(struct sanitizing *s, const char *at,
     bool named = names_value(&s->name);
     if (first.character == '\n' || *at == 0 || (sure == SECRET_NAME_NONE && !named))
         return false;
-    struct secret_span value = value_span(s, at, sure, separator);
+    const char *block = secret_span_of_block(at);
+    struct secret_span value =
+        block != NULL ? secret_span_up_to(block, "\n\r", separator->length > 1)
+                      : value_span(s, at, sure, separator);
     struct secret_mark next = secret_mark_at(value.end);
-    bool called = value.end != value.start && value.end[-1] == '(';
-    if (called && (next.character == '"' || next.character == '\''))
-        value = secret_span_quoted(value.end, &next); // password: Some("x")
-    else if (called)
-        return false; // a call, whose argument follows
-    else if (next.character == '\n' && value.end - value.start <= 2 &&
-             (*value.start == '|' || *value.start == '>')) // a block of YAML
-        value = secret_span_up_to(secret_span_after_blanks(value.end + next.length),
-                                  "\n\r", separator->length > 1);
+    bool quoted = next.character == '"' || next.character == '\'';
+    // Text in quotes may end with a parenthesis, and calls nothing.
+    if (value.start == at && value.end != at && value.end[-1] == '(') {
+        if (!quoted || (sure < SECRET_NAME_ALWAYS && !secret_text_is_upper(*at)))
+            return false;                             // a call, whose argument follows
+        value = secret_span_quoted(value.end, &next); // token: Some("x")
+    }
     size_t length = (size_t)(value.end - value.start);
     if (named)
         s->pending = secret_name_of(value.start, length);
@@ -528,8 +545,10 @@ static bool mask_element(struct sanitizing *s, const struct secret_mark *mark)
         secret_span_up_to(s->at + mark->length, "<", mark->length > 1);
     struct secret_mark end = secret_mark_at(value.end);
     char after = value.end[end.length]; // the text may be cut
-    return (end.character == '<' ? after == '/' || after == 0
-                                 : secret_text_is_name(*value.start)) &&
+    // That is no element in `Cache<Token>.get failed`.
+    bool word =
+        secret_text_is_letter(*value.start) || secret_text_is_digit(*value.start);
+    return (end.character == '<' ? after == '/' || after == 0 : word) &&
            mask_value(s, value.start, mark);
 }
 
@@ -610,7 +629,10 @@ static enum secret_name introduced_sure(const struct sanitizing *s,
     if (s->after_machine && name_is(word, "password"))
         return SECRET_NAME_ALWAYS;
     for (size_t i = 0; i < sizeof(introductions) / sizeof(introductions[0]); i++) {
-        if (name_is(word, introductions[i].word))
+        // Commands are in capitals: a compiler has a `pass mem2reg2`.
+        bool command = secret_text_is_upper(introductions[i].word[1]);
+        if (name_is(word, introductions[i].word) &&
+            (!command || secret_text_is_upper(*word->start)))
             return introductions[i].sure;
     }
     // set -gx GH_TOKEN x

@@ -115,6 +115,33 @@ static void sanitize_masks_keys_wherever_they_stand(void **state)
                         "da39a3ee5e6b4b0d3255bfef95601890afd80709");
 }
 
+static void sanitize_masks_a_value_and_no_text_beside_it(void **state)
+{
+    (void)state;
+    assert_string_equal(string("{\"password\":\"hunter2(\",\"user\":\"bob\"}"),
+                        "{\"password\":\"***\",\"user\":\"bob\"}");
+    assert_string_equal(string("token: Some(\"abcdef\")"), "token: Some(\"***\")");
+    assert_string_equal(string("token = lexer.next(\"identifier\")"),
+                        "token = lexer.next(\"identifier\")");
+    assert_string_equal(string("Cache<Token>.get failed"), "Cache<Token>.get failed");
+    assert_string_equal(string("<password>hunter2"), "<password>***");
+    assert_string_equal(string("PASS hunter2x"), "PASS ***");
+    assert_string_equal(string("running pass mem2reg2x"), "running pass mem2reg2x");
+}
+
+static void sanitize_masks_a_block_of_yaml_after_any_header(void **state)
+{
+    (void)state;
+    assert_string_equal(string("token: >\n  hunter22x\nport: 1"),
+                        "token: >\n  ***\nport: 1");
+    assert_string_equal(string("password: |\r\n  hunter22x\r\nport: 1"),
+                        "password: |\r\n  ***\r\nport: 1");
+    assert_string_equal(string("password: |2-\n\n  hunter22x\nport: 1"),
+                        "password: |2-\n\n  ***\nport: 1");
+    assert_string_equal(string("{\"t\":\"password: |\\r\\n  hunter22x\\r\\nport: 1\"}"),
+                        "{\"t\":\"password: |\\r\\n  ***\\r\\nport: 1\"}");
+}
+
 // Arguments are as long as their program likes, and are masked while it is held.
 static void sanitize_takes_a_megabyte_of_one_word_in_its_stride(void **state)
 {
@@ -151,6 +178,8 @@ int main(void)
         cmocka_unit_test(sanitize_arguments_leave_harmless_ones_alone),
         cmocka_unit_test(sanitize_masks_logins_and_parameters_of_urls),
         cmocka_unit_test(sanitize_masks_keys_wherever_they_stand),
+        cmocka_unit_test(sanitize_masks_a_value_and_no_text_beside_it),
+        cmocka_unit_test(sanitize_masks_a_block_of_yaml_after_any_header),
         cmocka_unit_test(sanitize_takes_a_megabyte_of_one_word_in_its_stride),
         cmocka_unit_test(sanitize_stops_at_the_limit_of_the_text),
     };
