@@ -99,9 +99,12 @@ static const char *end_one(struct store_query *query, struct writing *writing,
 
 // write_like writes the pattern of LIKE, with `!` as its escape, for a value with
 // wildcards. A value that may be a part of what reports carry may begin anywhere in it.
+// Asterisks alone stand for one character or more: facets count no empty values.
 static void write_like(const struct store_term *term, struct text *out)
 {
     bool part = store_query_finds_part(term);
+    bool any = term->value[strspn(term->value, "*")] == 0;
+    text_append_string(out, any ? "_" : "");
     text_append_string(out, part ? "%" : "");
     for (const char *value = term->value; *value != 0; value++) {
         if (strchr("!%_", *value) != NULL)

@@ -254,6 +254,24 @@ static void a_wildcard_stands_for_any_text(void **state)
     }
 }
 
+static void an_asterisk_alone_stands_for_some_value(void **state)
+{
+    struct fixture *fixture = *state;
+    add_three(fixture);
+    struct entry without = make_entry(fixture, 4, "dddddddd", 5);
+    without.hostname[0] = without.release[0] = without.executable[0] = 0;
+    assert_int_equal(add(fixture, &without, "x"), STORE_ADDED);
+    static const enum store_key keys[] = { STORE_KEY_HOST, STORE_KEY_RELEASE,
+                                           STORE_KEY_PROGRAM, STORE_KEY_FIRST_RELEASE };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        struct store_filter filter = where(keys[i], "*");
+        filter.terms[0].wildcard = true;
+        check_found(fixture, filter, "cba", "321");
+        filter.terms[0].negated = true;
+        check_found(fixture, filter, "d", "4");
+    }
+}
+
 static void ranges_are_of_times_reports_and_machines(void **state)
 {
     struct fixture *fixture = *state;
@@ -361,6 +379,7 @@ int main(void)
         STORE_TEST(a_value_that_no_report_carries_any_more_is_not_found),
         STORE_TEST(one_of_several_alternatives_has_to_hold),
         STORE_TEST(a_wildcard_stands_for_any_text),
+        STORE_TEST(an_asterisk_alone_stands_for_some_value),
         STORE_TEST(values_of_the_reports_of_a_search_are_counted),
         STORE_TEST(the_most_telling_report_has_most_marks),
         STORE_TEST(ranges_are_of_times_reports_and_machines),
