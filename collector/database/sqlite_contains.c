@@ -68,8 +68,8 @@ static void sqlite_contains(sqlite3_context *context, int count, sqlite3_value *
         sqlite3_free(room);
 }
 
-// is_like returns true if a text is a pattern, in which `%` stands for any text and
-// escape makes the next byte one as it is.
+// is_like returns true if a text is a pattern, in which `%` stands for any text, `_`
+// for a byte, and escape makes the next byte one as it is.
 static bool is_like(const char *pattern, const char *pattern_end, const char *text,
                     const char *text_end, char escape)
 {
@@ -82,7 +82,7 @@ static bool is_like(const char *pattern, const char *pattern_end, const char *te
             resume = ++pattern;
             from = text;
         } else if (pattern < pattern_end && text < text_end &&
-                   pattern[escaped] == *text) {
+                   (pattern[escaped] == *text || *pattern == '_')) {
             pattern += 1 + escaped;
             text++;
         } else if (resume != NULL && from < text_end) {
@@ -95,7 +95,7 @@ static bool is_like(const char *pattern, const char *pattern_end, const char *te
     return true;
 }
 
-// sqlite_like is LIKE in the lower case of all languages; `_` stands for itself.
+// sqlite_like is LIKE in the lower case of all languages.
 static void sqlite_like(sqlite3_context *context, int count, sqlite3_value **values)
 {
     locale_t locale = sqlite3_user_data(context);
