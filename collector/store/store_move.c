@@ -158,14 +158,17 @@ void store_move_end(struct sql *sql, int64_t source, int64_t target)
 }
 
 // is_moved returns true if the last reports of a move have changed groups in this step,
-// and, of a merge, whether the last counts have.
+// and, of a merge, whether the last counts have. That of all reports moves first: no
+// value may be counted more often.
 static bool is_moved(struct sql *sql, const struct step *step)
 {
     const struct move *move = &step->move;
-    if (step->seen == STORE_MOVE_STEP)
-        return false;
-    return move->fingerprint[0] != 0 ||
-           merge_facets(sql, move->source, move->target, STORE_FACETS_STEP) !=
+    struct sql_value numbers[] = { sql_number(move->source), sql_number(move->target) };
+    if (step->seen == STORE_MOVE_STEP || move->fingerprint[0] != 0)
+        return step->seen != STORE_MOVE_STEP;
+    sql_queue(sql, STORE_MERGE_FIGURES, numbers, 2, NULL, NULL);
+    sql_queue(sql, STORE_MERGE_FIGURES_END, numbers, 1, NULL, NULL);
+    return merge_facets(sql, move->source, move->target, STORE_FACETS_STEP) !=
                STORE_FACETS_STEP;
 }
 

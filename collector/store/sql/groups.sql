@@ -29,7 +29,7 @@ SET status = ?2, status_release = ?3,
 WHERE number = ?1
 
 -- name: STORE_MERGE_FIGURES
--- In the next three ?1 is the number of the group that ends and ?2 of the one that
+-- In the next four ?1 is the number of the group that ends and ?2 of the one that
 -- stays.
 UPDATE groups
 SET count = groups.count + s.count,
@@ -42,6 +42,9 @@ SET count = groups.count + s.count,
         THEN s.first_release ELSE groups.first_release END
 FROM (SELECT * FROM groups WHERE number = ?1) s
 WHERE groups.number = ?2
+
+-- name: STORE_MERGE_FIGURES_END
+UPDATE groups SET count = 0, kept = 0 WHERE number = ?1
 
 -- name: STORE_MERGE_DAYS
 INSERT INTO group_days(group_number, day, count)

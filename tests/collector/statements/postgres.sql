@@ -331,6 +331,9 @@ THEN s.first_release ELSE groups.first_release END
 FROM (SELECT * FROM groups WHERE number = ?1) s
 WHERE groups.number = ?2
 
+-- STORE_MERGE_FIGURES_END
+UPDATE groups SET count = 0, kept = 0 WHERE number = ?1
+
 -- STORE_MERGE_DAYS
 INSERT INTO group_days(group_number, day, count)
 SELECT CAST(?2 AS bigint), day, count
