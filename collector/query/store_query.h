@@ -8,12 +8,12 @@
 // they are of a term, when the text comes to that term; so a statement is read in its
 // file alone. Every value is bound.
 //
-// Lists of groups are narrowed by facets, which are exact for one condition; where
-// several conditions must hold for the same report, the reports of the groups that the
-// facets let through are examined as well. Searches use the index over facets.
-// Values with wildcards are not looked for in facets, nor are alternatives that one of
-// those is among, or a term that is negated or wide: like terms that must not hold,
-// they are examined in the reports of each group.
+// Lists of groups are narrowed by facets, which are exact for one condition. Where
+// several conditions must hold for the same report, facets and days say between how
+// many reports have them ({BOUNDS}); the reports of a group are examined where that
+// does not decide it. Searches use the index over facets. Values with wildcards do not
+// narrow a list, nor do alternatives that one of those is among, or a term that is
+// negated or wide.
 #pragma once
 #include "collector/store/store_internal.h"
 

@@ -169,7 +169,7 @@ static bool is_moved(struct sql *sql, const struct step *step)
     sql_queue(sql, STORE_MERGE_FIGURES, numbers, 2, NULL, NULL);
     sql_queue(sql, STORE_MERGE_FIGURES_END, numbers, 1, NULL, NULL);
     return merge_facets(sql, move->source, move->target, STORE_FACETS_STEP) !=
-               STORE_FACETS_STEP;
+           STORE_FACETS_STEP;
 }
 
 static void end_store_move(struct sql *sql, struct step *step)
