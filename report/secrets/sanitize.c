@@ -80,16 +80,20 @@ static struct secret_span secret_span_quoted(const char *at,
 }
 
 // secret_span_up_to ends at one of the characters in ends. Escaped spellings of them
-// count only if the separator was escaped too: elsewhere `%26` belongs to the value.
+// count only if the separator was escaped too: elsewhere `%26` belongs to the value. An
+// object, which `}` ends, may have others in it.
 static struct secret_span secret_span_up_to(const char *at, const char *ends,
                                             bool spelt)
 {
     struct secret_span span = { at, at };
+    size_t nested = 0;
     while (*span.end != 0) {
         struct secret_mark mark = secret_mark_at(span.end);
-        bool counts = spelt || mark.length == 1 || *span.end == '\\';
-        if (counts && mark.character != 0 && strchr(ends, mark.character) != NULL)
+        bool counts =
+            mark.character != 0 && (spelt || mark.length == 1 || *span.end == '\\');
+        if (counts && strchr(ends, mark.character) != NULL && nested-- == 0)
             break;
+        nested += counts && mark.character == '{' && *ends == '}';
         span.end += mark.length != 0 ? mark.length : 1;
     }
     return span;

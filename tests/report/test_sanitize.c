@@ -120,6 +120,9 @@ static void sanitize_masks_a_value_and_no_text_beside_it(void **state)
     (void)state;
     assert_string_equal(string("{\"password\":\"hunter2(\",\"user\":\"bob\"}"),
                         "{\"password\":\"***\",\"user\":\"bob\"}");
+    assert_string_equal(
+        string("{\"credentials\":{\"a\":{\"b\":\"x\"},\"c\":\"sesame\"},\"d\":1}"),
+        "{\"credentials\":{***},\"d\":1}");
     assert_string_equal(string("token: Some(\"abcdef\")"), "token: Some(\"***\")");
     assert_string_equal(string("token = lexer.next(\"identifier\")"),
                         "token = lexer.next(\"identifier\")");
