@@ -29,6 +29,7 @@ struct item {
     bool secret;       // its name is secret: its address may be shown, its value not
     bool open;         // ... except for the members of a structure, such as `session`
     bool is_key;       // ... and except for small numbers, such as keys of maps
+    bool is_part;      // of what has the name: its bytes may be those of a secret
     bool sparse;       // its members are optional
     bool optional;     // it is shown if it is set
     uint8_t pointers;  // followed to get here
@@ -97,20 +98,21 @@ static void value_note_name(const struct type_value *how, const char *name,
     size_t length = strlen(name);
     item->is_key = item->open && length >= strlen("key") &&
                    strcasecmp(name + length - strlen("key"), "key") == 0;
+    item->is_part = false;
 }
 
-// is_hidden returns true if a value of the type is not shown. No secret is a
-// truth value, a fraction, or a value that has a name in the source.
+// is_hidden returns true if a value of the type is not shown. No secret is one truth
+// value, one fraction, or one value that has a name in the source; many may be.
 static bool is_hidden(const struct making *m, const struct item *item, uint32_t type)
 {
     enum { NUMBER_BYTES = 4 };
     const struct type *of = &m->how->table->types[type_strip(m->how->table, type)];
     bool structure = of->kind == TYPE_STRUCT || of->kind == TYPE_UNION;
-    bool harmless = of->kind == TYPE_ENUM || of->kind == TYPE_FLOAT ||
-                    (of->kind == TYPE_INTEGER && of->encoding & TYPE_BOOLEAN);
     bool number = of->kind == TYPE_INTEGER && of->size <= NUMBER_BYTES;
-    return item->secret && !harmless && !(item->open && structure) &&
-           !(item->is_key && number);
+    bool harmless = of->kind == TYPE_ENUM || of->kind == TYPE_FLOAT ||
+                    (of->kind == TYPE_INTEGER && of->encoding & TYPE_BOOLEAN) ||
+                    (item->is_key && number);
+    return item->secret && !(item->open && structure) && (item->is_part || !harmless);
 }
 
 // value_is_rust_reference returns true if a pointer is a Box or a reference of Rust,
@@ -276,7 +278,9 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     int most = m->how->pointers;
     if (most == 0 && value_is_rust_reference(&table->types[pointer]))
         most = 1;
-    if (!shown || is_hidden(m, item, target) || item->pointers >= most)
+    struct item led = *item;
+    led.is_part = true; // there may be more of them
+    if (!shown || is_hidden(m, &led, target) || item->pointers >= most)
         return address_value(address);
     if (value_note_seen(m, address, target))
         return pointer_object(address, "seen", json_true());
@@ -456,6 +460,7 @@ static void push_pair(struct making *m, const struct item *item,
     next.container = entry;
     next.key = NULL;
     next.depth++;
+    next.is_part = true;
     next.place = from->key;
     if (entry == NULL)
         return;
@@ -492,6 +497,7 @@ static void push_items(struct making *m, const struct item *item,
         next.key = NULL;
         next.place = view->items[i].value;
         next.depth++;
+        next.is_part = true;
         if (pairs)
             push_pair(m, item, &view->items[i], items);
         else
@@ -510,6 +516,7 @@ static void value_push_held(struct making *m, const struct item *item,
     next.key = "value";
     next.place = view->items[0].value;
     next.depth++;
+    next.is_part = item->is_part || view->form == LAYOUT_POINTER;
     if (view->form == LAYOUT_POINTER &&
         value_note_seen(m, view->address, next.place.type))
         (void)json_object_set_new(object, "seen", json_true());

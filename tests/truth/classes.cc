@@ -9,7 +9,9 @@
 // all builds: O0
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 struct device {
     int port = 80;
@@ -127,6 +129,18 @@ struct entry {
     return of.key + *missing;
 }
 
+// case many_numbers
+//   in: look_at_keys
+//   shows: key = \["\*\*\*", "\*\*\*"\]
+//   never: 4815162
+[[gnu::noinline]] static int look_at_keys(const std::vector<unsigned> &key,
+                                          const std::map<int, int> &map_key,
+                                          const std::unique_ptr<unsigned> &own_key,
+                                          const int *missing)
+{
+    return (int)(key.size() + map_key.size() + *own_key) + *missing;
+}
+
 int main(int, char **arguments)
 {
     const char *name = arguments[1];
@@ -147,6 +161,9 @@ int main(int, char **arguments)
         return look_at_ends(numbers.end(), missing);
     if (strcmp(name, "harmless_numbers") == 0)
         return look_at_entry(entry(), missing);
+    if (strcmp(name, "many_numbers") == 0)
+        return look_at_keys({ 48151621, 48151622 }, { { 48151623, 48151624 } },
+                            std::make_unique<unsigned>(48151625), missing);
     std::string text;
     memset(static_cast<void *>(&text), 'A', 8);
     if (strcmp(name, "damaged_text") == 0)
