@@ -104,8 +104,9 @@ enum liveness_ended {
 };
 
 // LIVENESS_SIGNAL is the lowest bit of the crash's signal, which is in the same word as
-// LIVENESS_CRASHED: both are written by one store.
-enum { LIVENESS_SIGNAL = 1 << 8 };
+// LIVENESS_CRASHED: both are written by one store. LIVENESS_AWAITS is LIVENESS_ENDED of
+// a process that sleeps on the word until its copy is removed and the word is that.
+enum { LIVENESS_SIGNAL = 1 << 8, LIVENESS_AWAITS = LIVENESS_SIGNAL + LIVENESS_ENDED };
 
 // A context_liveness is what is known of the program's life outside of its crashes. The
 // program itself writes the first five, its supervisor, a process that outlives it, the
@@ -133,8 +134,8 @@ struct context_liveness {
     char stuck_in[48];       // and in which function of the kernel
     uint32_t supervisor_is;  // enum liveness_supervisor
     uint32_t service;        // enum liveness_service: what runs the process
-    uint32_t unused;
-    int32_t end_signal; // by which it ended; 0: its supervisor has not seen that
+    uint32_t is_near;        // it dies with the PID namespace, and may have a copier
+    int32_t end_signal;      // by which it ended; 0: its supervisor has not seen that
     uint64_t end_realtime_ns;
     uint64_t samples; // written so far; the last LIVENESS_SAMPLES are kept
     struct liveness_sample sample[LIVENESS_SAMPLES];

@@ -36,6 +36,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -236,6 +237,13 @@ static int open_maker(int socket, pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+static bool is_in_namespace(void)
+{
+    const ino_t machines = 0xeffffffc; // PID namespace: the kernel's PROC_PID_INIT_INO
+    struct stat own;
+    return stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != machines;
+}
+
 // daemon_keep_begin begins to keep the process that made the socket.
 static void daemon_keep_begin(struct daemon_keep *keep, int socket,
                               const struct settings *settings)
@@ -258,6 +266,7 @@ static void daemon_keep_begin(struct daemon_keep *keep, int socket,
     keep->live.ours = maker.uid == geteuid() && getuid() == geteuid();
     keep->seizes = settings->kills == KILLS_SEIZE;
     keep_begin(&keep->keep, keep->pid, LIVENESS_BY_DAEMON);
+    keep->keep.liveness.is_near = settings->kills != KILLS_NO && is_in_namespace();
     keep->pause_ms = keep_pause_ms(0);
     keep->next_ms = clock_now_ms(CLOCK_MONOTONIC);
     hear_children();

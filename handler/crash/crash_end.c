@@ -7,6 +7,9 @@
 // system call here: a filter that it has set may kill for any.
 #include "handler/crash/crash.h"
 
+#include <linux/errno.h>
+
+#include "handler/crash/crash_filter.h"
 #include "handler/machine/machine.h"
 #include "handler/machine/syscalls.h"
 #include "shared/context_page.h"
@@ -36,8 +39,20 @@ static bool is_deadly(int signal)
 
 void crash_note_liveness(uint32_t ended)
 {
-    if (crash_state.ended != NULL)
-        __atomic_store_n(crash_state.ended, ended, __ATOMIC_RELAXED);
+    enum { WAITS = 10, WAIT_NS = 100000000 };
+    struct context_liveness *liveness = (void *)crash_state.ended;
+    if (liveness == NULL)
+        return;
+    __atomic_store_n(&liveness->ended, ended, __ATOMIC_SEQ_CST);
+    // A copier that begins now makes no copy.
+    if (ended != LIVENESS_ENDED || liveness->is_near == 0 ||
+        !crash_may_call(UINT32_MAX))
+        return;
+    liveness->ended = LIVENESS_AWAITS;
+    sys_futex_wake_all(&liveness->ended);
+    for (int i = 0; i < WAITS; i++)
+        if (sys_futex_wait(&liveness->ended, LIVENESS_AWAITS, WAIT_NS) == -EAGAIN)
+            return;
 }
 
 void crash_note_crash(int signal)

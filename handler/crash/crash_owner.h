@@ -29,10 +29,11 @@ void crash_claim_await(void);
 bool crash_claim_is_near(void);
 
 // crash_note_liveness writes how the program is about to end into its liveness record,
-// if it has one. The first act of a crash is crash_note_crash, which makes no system
-// call: whatever ends the process from then on, its supervisor knows of the crash.
-// crash_continue_liveness undoes that where the handler recovered and the program
-// continues.
+// if it has one. LIVENESS_ENDED waits, for a second at most, until the copy is removed
+// if the supervisor is near. The first act of a crash is crash_note_crash, which makes
+// no system call: whatever ends the process from then on, its supervisor knows of the
+// crash. crash_continue_liveness undoes that where the handler recovered and the
+// program continues.
 void crash_note_liveness(uint32_t ended);
 void crash_note_crash(int signal);
 void crash_continue_liveness(uint32_t noted);

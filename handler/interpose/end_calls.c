@@ -18,6 +18,7 @@
 #include "handler/crash/crash.h"
 #include "handler/interpose/actions.h"
 #include "handler/interpose/end_calls.h"
+#include "handler/prepare/liveness_record.h"
 #include "handler/prepare/next_call.h"
 
 typedef int exec_path_fn(const char *, char *const *);
@@ -72,14 +73,16 @@ static void *begin_call(enum end_call call, uint64_t *out_left)
 static void *await_crash(enum end_call call, uint64_t *out_left)
 {
     crash_claim_await();
+    liveness_record_note_exec(false);
     return begin_call(call, out_left);
 }
 
-// resume_after takes back what begin_call did, as this program continues.
+// resume_after takes back what both did, as this program continues.
 static int resume_after(int result, uint64_t left)
 {
     const int error = errno;
     actions_keep(left);
+    liveness_record_note_exec(true);
     errno = error;
     return result;
 }

@@ -164,12 +164,20 @@ int liveness_record_begin(const char *given, bool alone, bool *out_supervised)
     return fd;
 }
 
+void liveness_record_note_exec(bool failed)
+{
+    if (crash_state.ended != NULL && record_page->liveness.is_near != 0 &&
+        is_still(record_process))
+        failed ? crash_continue_liveness(LIVENESS_ENDED)
+               : crash_note_liveness(LIVENESS_ENDED);
+}
+
 void liveness_record_end(void)
 {
     crash_claim_await();
     starts_end();
     if (crash_state.ended != NULL && is_still(record_process))
-        *crash_state.ended = LIVENESS_ENDED;
+        crash_note_liveness(LIVENESS_ENDED);
 }
 
 __attribute__((destructor)) static void end_at_exit(void)

@@ -141,6 +141,46 @@ class Kills(unittest.TestCase):
                 crashes = [signal.SIGSEGV] if how == "crashes" else []
                 self.assertEqual([each["signal"] for each in self.list(scene)], crashes)
 
+    def start_first(self, scene, words):
+        """Starts a shell as the first process of a PID namespace, which the kernel empties when
+        that exits: the supervisor too. It is ready once its record is copied to the spool."""
+        os.mkfifo(os.path.join(scene.folder, "hold"))
+        copied = 'copied() { until compgen -G "$CRASHHOOK_SPOOL/life-*-00000001.record" ' \
+                 '>/dev/null; do :; done; }; copied; echo ready; shopt -s execfail; '
+        return start(scene, "unshare", "--fork", "--pid", "--mount-proc", "--kill-child", "bash",
+                     "-c", copied + words, CRASHHOOK_KILLS="yes")
+
+    @needs_root
+    def test_the_exit_of_the_first_process_of_a_pid_namespace_is_no_kill(self):
+        for words in ("exit 3", "exec true", "exec /nonexistent; exit 3", "(exit 2); exec true"):
+            with self.subTest(words), Scene() as scene:
+                self.assertIn(end(self.start_first(scene, words)), (0, 3))
+                self.assertEqual(self.list(scene), [])
+
+    @needs_root
+    def test_a_kill_of_the_first_process_of_a_pid_namespace_is_reported(self):
+        for words in ("", "exec /nonexistent; "):  # which fails: the program goes on
+            with self.subTest(words), Scene() as scene:
+                process = self.start_first(scene, words + "copied; echo held; read line <hold")
+                self.assertEqual(process.stdout.readline(), b"held\n")
+                process.kill()
+                end(process)
+                self.list(scene)
+                self.assertEqual(sorted(report["title"] for report in scene.reports()),
+                                 ["killed · bash", "killed · unshare"])
+
+    @needs_root
+    def test_the_first_process_of_a_pid_namespace_does_not_wait_for_a_spool_that_hangs(self):
+        with Scene() as scene:
+            process = self.start_first(scene, "read line <hold; exit 3")
+            for agent in daemons(scene):
+                os.kill(agent, signal.SIGSTOP)
+            began = time.monotonic()
+            with open(os.path.join(scene.folder, "hold"), "w", encoding="ascii") as hold:
+                hold.write("go\n")
+            self.assertEqual(end(process), 3)
+            self.assertLess(time.monotonic() - began, 20)
+
     def test_a_program_that_recovered_from_a_reported_fault_is_reported_at_its_end_too(self):
         for number, kind in ((signal.SIGKILL, "killed"), (signal.SIGSEGV, "sent-by-process")):
             with self.subTest(number), Scene() as scene:
