@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/system/file.h"
+#include "base/system/own_user.h"
+#include "base/system/rights.h"
 #include "cli/session/artefact.h"
 #include "cli/session/collect.h"
 #include "cli/session/command.h"
@@ -176,6 +179,18 @@ static enum ch_status open_report(struct session *session, const char *argument,
     return status;
 }
 
+// read_as_owner has root read what the report of another user names, such as sources,
+// with that user's rights: only the owner of the file is trustworthy.
+static void read_as_owner(json_t *report, int fd)
+{
+    struct rights owner = { .group = RIGHTS_NOBODY };
+    struct stat file;
+    if (own_user() != 0 || fstat(fd, &file) != 0 || file.st_uid == 0)
+        return;
+    owner.user = file.st_uid;
+    report_rights_set(report, &owner);
+}
+
 enum ch_status session_spool_report(struct session *session, const char *argument,
                                     json_t **out)
 {
@@ -184,10 +199,13 @@ enum ch_status session_spool_report(struct session *session, const char *argumen
     enum ch_status status = open_report(session, argument, &fd);
     if (status != CH_OK)
         return status;
-    if (is_artefact(fd))
-        return artefact_read(session, fd, argument != NULL ? argument : "-", out);
-    status = report_read(fd, out, &error);
-    if (status != CH_OK)
+    bool artefact = is_artefact(fd);
+    status = artefact
+                 ? artefact_read(session, fd, argument != NULL ? argument : "-", out)
+                 : report_read(fd, out, &error);
+    if (status == CH_OK)
+        read_as_owner(*out, fd);
+    else if (!artefact)
         (void)command_fail("cannot read report '%s': %s",
                            argument != NULL ? argument : session->spool_path,
                            error.text);

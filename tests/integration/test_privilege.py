@@ -218,7 +218,7 @@ class Files(ByRoot):
                         self.assertEqual(opened.count() != 0, mode == 0o644)
 
     def test_source_files_are_quoted_if_the_worker_may(self):
-        for who in ("daemon", "trace", *NODE):  # whose reports are root's
+        for who in REPORTERS:
             for mode in (0o644, 0o600):
                 with self.subTest(who, mode=oct(mode)), Place() as place:
                     os.chmod(place.source, mode)
