@@ -40,9 +40,10 @@
 #include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 
-// other_records are of another version or processor: they stay for the program that
-// can read them.
+// other_records are of another version or processor, or, with why, in a spool that
+// cannot be written to: they stay for whoever can make reports of them.
 struct other_records {
+    const char *why;
     size_t count;
     char first[NAME_MAX + 1];
 };
@@ -265,18 +266,24 @@ static enum ch_status take_liveness(const struct taking *taking,
     return store_record_report(taking, record);
 }
 
+// leave_out is a spool_record_fn.
+static bool leave_out(void *context, const char *name, int fd)
+{
+    struct other_records *others = context;
+    (void)fd;
+    if (others->count++ == 0)
+        (void)snprintf(others->first, sizeof(others->first), "%s", name);
+    return false;
+}
+
 // is_record_done returns true if the file of a record is done with; a failure is said.
 static bool is_record_done(const struct taking *taking, const char *name,
                            enum ch_status status)
 {
     if (status == CH_OK || status == CH_ERR_NOT_FOUND)
         return status == CH_OK;
-    if (status == CH_ERR_UNSUPPORTED && taking->others != NULL) {
-        if (taking->others->count++ == 0)
-            (void)snprintf(taking->others->first, sizeof(taking->others->first), "%s",
-                           name);
-        return false;
-    }
+    if (status == CH_ERR_UNSUPPORTED && taking->others != NULL)
+        return leave_out(taking->others, name, -1);
     (void)command_fail("cannot make a report of record '%s': %s", name,
                        status == CH_ERR_IO ? strerror(errno) : ch_status_name(status));
     return status == CH_ERR_MALFORMED || status == CH_ERR_TRUNCATED;
@@ -488,9 +495,12 @@ static void take_all(const struct session *session, struct other_records *out_ot
     struct taking taking = { .others = out_others,
                              .session = session,
                              .spool = &spool };
-    // A spool of another user is only read.
-    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK)
+    enum ch_status status = spool_open(session->spool_path, SPOOL_WRITE, &spool);
+    if (status != CH_OK) { // a spool of another user is only read
+        out_others->why = spool_why(status);
+        (void)!spool_take_records(&session->spool, leave_out, out_others);
         return;
+    }
     if (!spool.drop) // there only root could list them
         (void)!spool_take_records(&spool, take_record, &taking);
     spool_close(&spool);
@@ -506,7 +516,11 @@ void crash_records_take(const struct session *session)
 {
     struct other_records others = { .count = 0 };
     take_all(session, &others);
-    if (others.count != 0)
+    if (others.count != 0 && others.why != NULL)
+        (void)command_fail("cannot make reports of the records in '%s' (%zu, such as "
+                           "'%s'): %s",
+                           session->spool_path, others.count, others.first, others.why);
+    else if (others.count != 0)
         (void)command_fail(
             "records in '%s' are of another version of crashhook or another"
             " processor (%zu, such as '%s'): that version's 'crashhook"

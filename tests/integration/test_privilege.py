@@ -228,6 +228,17 @@ class Files(ByRoot):
                         self.assertEqual("crashes here" in done.stdout, mode == 0o644)
                         self.assertEqual(opened.count() != 0, mode == 0o644)
 
+    def test_root_says_that_it_makes_no_report_of_another_users_record(self):
+        with Scene() as scene:
+            os.makedirs(scene.spool, mode=0o700)
+            record = secret_file(scene.spool, "crash-01.record", owner=NOBODY)
+            os.chown(scene.spool, NOBODY, NOBODY)
+            done = scene.command("list")
+            self.assertEqual(done.stdout, "")
+            self.assertIn("cannot make reports of the records in", done.stderr)
+            self.assertIn("(1, such as 'crash-01.record'): it belongs to another user", done.stderr)
+            self.assertTrue(os.path.exists(record))
+
     def test_a_log_of_another_user_is_not_written_to(self):
         for who in ("daemon", "trace"):
             with self.subTest(who), Place() as place:
