@@ -223,27 +223,20 @@ static void begin_aside(struct liveness *live)
     liveness_close_others(live);
 }
 
-// map_ended maps the word by which the program reports its end. The mapping is private,
-// or liveness_is_left would count it. NULL: it cannot.
-static const uint32_t *map_ended(const struct liveness *live)
-{
-    const off_t at = liveness_at(offsetof(struct context_liveness, ended));
-    const off_t in_page = at % sysconf(_SC_PAGESIZE);
-    const char *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE,
-                            live->fd, at - in_page);
-    return page != MAP_FAILED ? (const uint32_t *)(const void *)(page + in_page) : NULL;
-}
-
 __attribute__((noreturn)) static void copy_for_ever(struct liveness *live,
                                                     const char *path, pid_t parent)
 {
     const struct timespec pause = { .tv_sec = 1 };
-    const uint32_t *ended = map_ended(live);
+    // A shared mapping would count for liveness_is_left.
+    const struct context_page *context =
+        mmap(NULL, sizeof(*context), PROT_READ, MAP_PRIVATE, live->fd,
+             sysconf(_SC_PAGESIZE));
+    const uint32_t *ended = &context->liveness.ended;
     struct spool spool = { .folder_fd = -1 };
     int file = -1;
     begin_aside(live);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (getppid() == parent && ended != NULL) {
+    while (getppid() == parent && context != MAP_FAILED) {
         uint32_t how = __atomic_load_n(ended, __ATOMIC_SEQ_CST);
         if (spool.folder_fd < 0 && !open_live_spool(path, &spool))
             spool.folder_fd = -1;

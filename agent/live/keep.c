@@ -270,8 +270,6 @@ void usage_sample(const struct usage *usage, uint64_t rss_bytes,
         sample.cgroup_bytes =
             read_usage_number(usage, limited, v2 ? "current" : "usage_in_bytes", "\n");
     }
-    liveness->peak_bytes =
-        read_usage_number(usage, limited, v2 ? "peak" : "max_usage_in_bytes", "\n");
     read_pressure(usage, &sample);
     if (sample.rss_bytes == 0)
         return; // it has given up its memory: it is exiting
