@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
@@ -346,6 +347,11 @@ static int install_handler(char *const *environment,
     if (traced || !is_enabled)
         return ECANCELED;
     const char *given = variables_get(&variables, LIVENESS_VARIABLE);
+    if (given != NULL && strtol(given, NULL, 10) == sys_getpid()) {
+        settings.kills = KILLS_YES;
+        variables_set(&variables, settings_name_at(SETTING_AT_kills), "yes");
+        given = NULL;
+    }
     bool tells = first && settings.warnings == SETTING_YES;
     if (tells)
         complain_of_unknown(&variables);

@@ -57,7 +57,8 @@ enum record_reason {
 
 // LIVENESS_VARIABLE tells the program that `crashhook run` starts where its liveness
 // record is: "/proc/PID/fd/N". Until the program fills the record, its header has a
-// magic number and the program's pid, and is otherwise zero.
+// magic number and the program's pid, and is otherwise zero. A program in
+// the place of run gets its own number instead, and its children are not supervised.
 #define LIVENESS_VARIABLE "CRASHHOOK_LIVENESS"
 
 enum {

@@ -55,6 +55,7 @@
 #include "cli/session/session.h"
 #include "cli/session/session_spool.h"
 #include "report/summary/signal_name.h"
+#include "shared/record_file.h"
 #include "shared/signals.h"
 
 // What `crashhook run` says when a program into which it preloaded the handler was
@@ -661,8 +662,11 @@ int run_in_place(const char **arguments, const struct session *session, bool kil
 {
     // Of children that are in another namespace, the first one is its init process.
     if (!run_has_apart_children()) {
+        char process[16];
+        (void)snprintf(process, sizeof(process), "%d", getpid());
         run_check_spool(session, true);
-        (void)setenv("CRASHHOOK_KILLS", kills ? "yes" : "no", 0);
+        if (kills && session->settings.kills == KILLS_NO) // not for its children
+            (void)setenv(LIVENESS_VARIABLE, process, 1);
     }
     return run_unwatched(arguments);
 }

@@ -141,6 +141,17 @@ class Kills(unittest.TestCase):
                 crashes = [signal.SIGSEGV] if how == "crashes" else []
                 self.assertEqual([each["signal"] for each in self.list(scene)], crashes)
 
+    def test_children_that_a_program_in_the_place_of_run_kills_are_not_reported(self):
+        with Scene() as scene:
+            os.mkfifo(os.path.join(scene.folder, "hold"))
+            shell = "sleep 100 & sleep 0.2; kill -9 $!; echo ready; read line <hold"
+            process = start(scene, "sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", harness.CRASHHOOK,
+                            "run", "--", "bash", "-c", shell, LD_PRELOAD="")
+            process.kill()
+            end(process)
+            self.list(scene)
+            self.assertEqual([report["title"] for report in scene.reports()], ["killed · bash"])
+
     def start_first(self, scene, words):
         """Starts a shell as the first process of a PID namespace, which the kernel empties when
         that exits: the supervisor too. It is ready once its record is copied to the spool."""
