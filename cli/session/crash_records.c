@@ -40,10 +40,10 @@
 #include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 
-// other_records are of another version or processor, or, with why, in a spool that
-// cannot be written to: they stay for whoever can make reports of them.
+// other_records are of another version or processor, or in a spool that cannot be
+// written to: they stay for whoever can make reports of them.
 struct other_records {
-    const char *why;
+    const char *whose;
     size_t count;
     char first[NAME_MAX + 1];
 };
@@ -495,9 +495,10 @@ static void take_all(const struct session *session, struct other_records *out_ot
     struct taking taking = { .others = out_others,
                              .session = session,
                              .spool = &spool };
-    enum ch_status status = spool_open(session->spool_path, SPOOL_WRITE, &spool);
-    if (status != CH_OK) { // a spool of another user is only read
-        out_others->why = spool_why(status);
+    out_others->whose = "of another version of crashhook or another processor";
+    // A spool of another user is only read.
+    if (spool_open(session->spool_path, SPOOL_WRITE, &spool) != CH_OK) {
+        out_others->whose = "of another user, or others may write there";
         (void)!spool_take_records(&session->spool, leave_out, out_others);
         return;
     }
@@ -516,16 +517,11 @@ void crash_records_take(const struct session *session)
 {
     struct other_records others = { .count = 0 };
     take_all(session, &others);
-    if (others.count != 0 && others.why != NULL)
-        (void)command_fail("cannot make reports of the records in '%s' (%zu, such as "
-                           "'%s'): %s",
-                           session->spool_path, others.count, others.first, others.why);
-    else if (others.count != 0)
-        (void)command_fail(
-            "records in '%s' are of another version of crashhook or another"
-            " processor (%zu, such as '%s'): that version's 'crashhook"
-            " list' makes reports of them",
-            session->spool_path, others.count, others.first);
+    if (others.count != 0)
+        (void)command_fail("records in '%s' are %s (%zu, such as '%s'): that one's "
+                           "'crashhook list' makes reports of them",
+                           session->spool_path, others.whose, others.count,
+                           others.first);
 }
 
 void crash_records_killed(const struct session *session,

@@ -179,22 +179,11 @@ static enum ch_status open_report(struct session *session, const char *argument,
     return status;
 }
 
-// read_as_owner has root read what the report of another user names, such as sources,
-// with that user's rights: only the owner of the file is trustworthy.
-static void read_as_owner(json_t *report, int fd)
-{
-    struct rights owner = { .group = RIGHTS_NOBODY };
-    struct stat file;
-    if (own_user() != 0 || fstat(fd, &file) != 0 || file.st_uid == 0)
-        return;
-    owner.user = file.st_uid;
-    report_rights_set(report, &owner);
-}
-
 enum ch_status session_spool_report(struct session *session, const char *argument,
                                     json_t **out)
 {
     struct report_error error;
+    struct stat file;
     int CH_CLEANUP(file_close) fd = -1;
     enum ch_status status = open_report(session, argument, &fd);
     if (status != CH_OK)
@@ -203,9 +192,12 @@ enum ch_status session_spool_report(struct session *session, const char *argumen
     status = artefact
                  ? artefact_read(session, fd, argument != NULL ? argument : "-", out)
                  : report_read(fd, out, &error);
-    if (status == CH_OK)
-        read_as_owner(*out, fd);
-    else if (!artefact)
+    // What it names is read with the rights of its owner, whatever it says itself.
+    bool known = status == CH_OK && fstat(fd, &file) == 0;
+    if (known && own_user() == 0 && file.st_uid != 0)
+        report_rights_set(*out, &(const struct rights){ .user = file.st_uid,
+                                                        .group = RIGHTS_NOBODY });
+    if (status != CH_OK && !artefact)
         (void)command_fail("cannot read report '%s': %s",
                            argument != NULL ? argument : session->spool_path,
                            error.text);
