@@ -347,14 +347,14 @@ static int install_handler(char *const *environment,
     if (traced || !is_enabled)
         return ECANCELED;
     const char *given = variables_get(&variables, LIVENESS_VARIABLE);
+    bool tells = first && settings.warnings == SETTING_YES;
+    if (tells)
+        complain_of_unknown(&variables);
     if (given != NULL && strtol(given, NULL, 10) == sys_getpid()) {
         settings.kills = KILLS_YES;
         variables_set(&variables, settings_name_at(SETTING_AT_kills), "yes");
         given = NULL;
     }
-    bool tells = first && settings.warnings == SETTING_YES;
-    if (tells)
-        complain_of_unknown(&variables);
     // The agent itself needs no handler.
     variables_set(&variables, settings_name_at(SETTING_AT_enable), "no");
     bool has_spool = find_spool(&variables, &settings, spool);

@@ -148,7 +148,7 @@ class Kills(unittest.TestCase):
             process = start(scene, "sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", harness.CRASHHOOK,
                             "run", "--", "bash", "-c", shell, LD_PRELOAD="")
             process.kill()
-            end(process)
+            self.assertNotIn(b"crashhook", process.communicate(timeout=60)[1])
             self.list(scene)
             self.assertEqual([report["title"] for report in scene.reports()], ["killed · bash"])
 
