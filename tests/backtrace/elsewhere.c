@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Captures in a signal handler, of the handler's stack and of what it interrupted,
-// where the C library or the processor is another one (test_elsewhere.py). It prints
-// what is wrong, and is built without the rest of the tests.
-#include "crashhook/backtrace.h"
+// where the C library or the processor is another one (test_elsewhere.py), also by the
+// names of <execinfo.h>. It prints what is wrong, and is built without the rest of the
+// tests.
+#include "crashhook/execinfo.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct captured {
 
 static struct captured in_handler;
 static struct captured from_context;
+static struct captured by_execinfo;
 
 static void capture(struct captured *out, const void *context)
 {
@@ -35,6 +37,7 @@ static void handle(int signal, siginfo_t *info, void *context)
     (void)info;
     capture(&in_handler, NULL);
     capture(&from_context, context);
+    by_execinfo.count = (size_t)backtrace((void **)by_execinfo.addresses, ROOM);
 }
 
 // raise() is the C library's: a function that may have no unwind rules.
@@ -99,7 +102,8 @@ __attribute__((noinline)) static int start(void)
     char sorted[] = { 3, 2, 1 };
     qsort(sorted, sizeof(sorted), 1, compare);
     __asm__ volatile("");
-    return count_wrong("handler", &in_handler) + count_wrong("context", &from_context);
+    return count_wrong("handler", &in_handler) + count_wrong("context", &from_context) +
+           count_wrong("execinfo", &by_execinfo);
 }
 
 int main(void)
