@@ -60,7 +60,8 @@ struct crashhook_raw_options {
 // prepared thread it makes no system call, as long as all frames are in images. On
 // another one (an alternate stack, a fiber, a thread that was not prepared) it calls
 // rt_sigprocmask with an invalid operation for each page, to learn whether that can be
-// read, and reads nothing beyond the first page that cannot.
+// read, and reads nothing beyond the first page that cannot. A filter for system calls
+// that ends programs for this call ends them there.
 CRASHHOOK_API size_t crashhook_backtrace_capture_raw(
     uint64_t *buffer, size_t capacity, const struct crashhook_raw_options *options);
 
