@@ -347,16 +347,18 @@ static void cxx_read_shared(struct layout_object *object, struct layout_view *ou
 }
 
 // cxx_is_tree_end returns true if a node is a tree's own: it is red and its parent is
-// the root, whose parent it is. No element's are so.
+// the root, whose parent it is, or that of an empty tree, which has itself on its left.
+// No element's are so, nor is memory of zeros.
 static bool cxx_is_tree_end(const struct layout_object *object, uint64_t node)
 {
     struct layout_view unused = { 0 };
     uint64_t color;
     uint64_t root;
-    uint64_t back = node;
+    uint64_t back;
     return layout_number(object, node, 4, &color, &unused) && color == 0 &&
            layout_word(object, node + TREE_PARENT, &root, &unused) &&
-           (root == 0 || layout_word(object, root + TREE_PARENT, &back, &unused)) &&
+           layout_word(object, root != 0 ? root + TREE_PARENT : node + TREE_LEFT, &back,
+                       &unused) &&
            back == node;
 }
 

@@ -101,6 +101,16 @@ struct filled : empty {
     return (none == none) + *missing;
 }
 
+// case zeroed_node
+//   in: look_at_zeros
+//   shows: zeros =
+//   never: zeros = end
+[[gnu::noinline]] static int look_at_zeros(std::map<int, int>::iterator zeros,
+                                           const int *missing)
+{
+    return (zeros == zeros) + *missing;
+}
+
 // case damaged_text
 //   builds: O0 gcc
 //   in: look_at_text
@@ -159,6 +169,12 @@ int main(int, char **arguments)
     std::map<int, int> numbers = { { 1, 2 } };
     if (strcmp(name, "past_the_end") == 0)
         return look_at_ends(numbers.end(), missing);
+    static long zeros[8];
+    std::map<int, int>::iterator at;
+    void *node = zeros;
+    memcpy(static_cast<void *>(&at), &node, sizeof(node));
+    if (strcmp(name, "zeroed_node") == 0)
+        return look_at_zeros(at, missing);
     if (strcmp(name, "harmless_numbers") == 0)
         return look_at_entry(entry(), missing);
     if (strcmp(name, "many_numbers") == 0)
