@@ -234,6 +234,29 @@ bool argument_returned_name(struct argument_image *image, uint64_t vaddr,
            returned_append(name, out);
 }
 
+// accessor_has_word returns true if the objects of the class that the function at vaddr
+// is a member of are one word.
+static bool accessor_has_word(struct argument_image *image, uint64_t vaddr)
+{
+    const struct type_table *table = &image->types.table;
+    Dwarf_Die function;
+    Dwarf_Die child;
+    uint32_t type;
+    uint64_t size;
+    if (argument_image_function(image, vaddr, &function) != CH_OK)
+        return false;
+    int more = dwarf_child(&function, &child);
+    while (more == 0 && dwarf_tag(&child) != DW_TAG_formal_parameter)
+        more = die_walk_next(&child);
+    if (more != 0 || type_dwarf_add_type_of(&image->types.dwarf_types, &child,
+                                            TYPE_DWARF_WHOLE, &type) != CH_OK)
+        return false;
+    const struct type *self = &table->types[type_strip(table, type)];
+    return self->kind == TYPE_POINTER &&
+           type_size(table, type_strip(table, self->target), &size) == CH_OK &&
+           size == sizeof(uint64_t);
+}
+
 bool argument_is_accessor(struct argument_image *image, uint64_t vaddr)
 {
     static const struct {
@@ -254,5 +277,6 @@ bool argument_is_accessor(struct argument_image *image, uint64_t vaddr)
              strcmp(name.bytes + name.size - size, names[i].end) == 0 &&
              strstr(name.bytes, names[i].within) != NULL;
     }
-    return is;
+    return is && (strncmp(name.bytes, "std::", strlen("std::")) == 0 ||
+                  accessor_has_word(image, vaddr));
 }

@@ -70,5 +70,6 @@ bool argument_returned_name(struct argument_image *image, uint64_t vaddr,
                             struct text *out);
 
 // argument_is_accessor returns true if the function that begins at vaddr is ->, * or
-// get() of a class whose objects are used as pointers.
+// get() of a class whose objects are used as pointers: one of the C++ library, or one
+// that has no other word than the pointer.
 bool argument_is_accessor(struct argument_image *image, uint64_t vaddr);

@@ -383,9 +383,10 @@ static bool trace_load(struct tracing *t, size_t step,
     *out_named = known && count != 0 && memory->bytes == WORD_BYTES &&
                  trace_read(t, address, WORD_BYTES, &address) &&
                  trace_end_at_address(t, step, address);
-    t->count = *out_named ? t->count : count;
     if (*out_named)
         return true;
+    t->count = count;
+    t->out->has_value = t->out->loaded = false;
     if (memory->base >= ARGUMENT_GENERAL_REGISTERS || t->count == LINKS_MAX)
         return true;
     t->links[t->count++] =
@@ -536,8 +537,6 @@ static bool trace_back(struct tracing *t)
             return named;
         if (trace_end_at_call(t, step))
             return true;
-        if (trace_accessor(t, step))
-            continue;
         if (trace_accessor(t, step))
             continue;
         if (trace_step_back(t, step, &named))

@@ -54,6 +54,25 @@ OWN void by_own_arrow()
     HERE;
 }
 
+template <class Of> struct range_of {
+    Of *first = nullptr;
+    Of *now = nullptr;
+    Of *operator->() const
+    {
+        return now;
+    }
+};
+
+// case by_second_pointer
+//   says: .*; what range_of<order>::operator->\(\) const returned is null
+//   variable: range_of<order>::operator->\(\) const
+OWN void by_second_pointer()
+{
+    range_of<order> of;
+    sum = of->id;
+    HERE;
+}
+
 // case by_own_brackets
 //   says: .*; the pointer at what shelf::operator\[\]\(int\) returned is null
 //   variable: shelf::operator\[\]\(int\)
@@ -193,6 +212,7 @@ static const struct {
 } cases[] = {
     { "by_own_arrow", by_own_arrow },
     { "by_own_brackets", by_own_brackets },
+    { "by_second_pointer", by_second_pointer },
     { "by_unique", by_unique },
     { "into_library", into_library },
     { "member_shared", [] { member_shared({}); } },
