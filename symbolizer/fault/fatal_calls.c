@@ -19,7 +19,6 @@ struct fatal_call {
     int file;
     int line;
     bool format;    // the text is one
-    bool asserted;  // the text is the expression of an assertion
     uint8_t member; // a line of a log is where this member of the argument leads,
     uint8_t within; // so far in there
 };
