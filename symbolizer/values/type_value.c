@@ -90,9 +90,7 @@ static enum secret_name known_name(const char *name)
 static void value_note_name(const struct type_value *how, const char *name,
                             struct item *item)
 {
-    enum secret_name sure = SECRET_NAME_NONE;
-    if (how->sanitize)
-        sure = known_name(name);
+    enum secret_name sure = how->sanitize ? known_name(name) : SECRET_NAME_NONE;
     item->secret = sure >= SECRET_NAME_PAIR;
     item->open = sure == SECRET_NAME_PAIR;
     size_t length = strlen(name);
