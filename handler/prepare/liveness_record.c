@@ -53,7 +53,6 @@ static uint64_t read_start(void)
 {
     enum { NAME_END = 32, BEFORE = 20 }; // a name has 15 bytes at most
     static char line[512];               // clear
-    uint64_t start = 0;
     int fd = sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     sys_read(fd, line, sizeof(line) - 1);
     sys_close(fd);
@@ -63,9 +62,7 @@ static uint64_t read_start(void)
     for (int i = 0; i < BEFORE; i++)
         while (*at != 0 && *at++ != ' ')
             ;
-    while (*at >= '0' && *at <= '9')
-        start = 10 * start + (uint64_t)(*at++ - '0');
-    return start;
+    return sys_read_number(&at);
 }
 
 // leave_to_parent gives a forked child a context page of its own, without a liveness
@@ -166,8 +163,7 @@ int liveness_record_begin(const char *given, bool alone, bool *out_supervised)
 
 void liveness_record_note_exec(bool failed)
 {
-    if (crash_state.ended != NULL && record_page->liveness.is_near != 0 &&
-        is_still(record_process))
+    if (crash_state.ended != NULL && is_still(record_process))
         failed ? crash_continue_liveness(LIVENESS_ENDED)
                : crash_note_liveness(LIVENESS_ENDED);
 }

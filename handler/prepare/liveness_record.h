@@ -37,8 +37,8 @@ bool liveness_record_hear_forks(void (*in_child)(void));
 // a child.
 void liveness_record_end(void);
 
-// liveness_record_note_exec does so where the program executes another one, if the
-// supervisor is near, and undoes it if that has failed.
+// liveness_record_note_exec does so where the program executes another one, which may
+// have ended before a supervisor looks, and undoes it if that has failed.
 void liveness_record_note_exec(bool failed);
 
 #pragma GCC visibility pop

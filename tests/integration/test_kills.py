@@ -22,6 +22,10 @@ from test_daemon import daemons
 from test_delivery import Collector
 
 LIVES = program("lives")
+
+# What a shell says once its liveness record is copied to the spool.
+COPIED = 'copied() { until compgen -G "$CRASHHOOK_SPOOL/life-*-*.record" >/dev/null; do :; done; }; ' \
+         'copied; echo ready; '
 MEMORY = "/sys/fs/cgroup/memory"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "7"))
 KILLS = 1000 if FULL else 60
@@ -141,6 +145,22 @@ class Kills(unittest.TestCase):
                 crashes = [signal.SIGSEGV] if how == "crashes" else []
                 self.assertEqual([each["signal"] for each in self.list(scene)], crashes)
 
+    def test_a_program_that_became_another_was_not_killed_however_late_its_end_is_seen(self):
+        with Scene() as scene:
+            hold = os.path.join(scene.folder, "hold")
+            os.mkfifo(hold)
+            process = start(scene, "bash", "-c", COPIED + "read line <hold; LD_PRELOAD= exec true",
+                            CRASHHOOK_KILLS="yes")
+            for agent in daemons(scene):
+                os.kill(agent, signal.SIGSTOP)
+            with open(hold, "w", encoding="ascii") as file:
+                file.write("go\n")
+            self.assertEqual(process.wait(timeout=60), 0)
+            for agent in daemons(scene):
+                os.kill(agent, signal.SIGCONT)
+            end(process)
+            self.assertEqual(self.list(scene), [])
+
     def test_children_that_a_program_in_the_place_of_run_kills_are_not_reported(self):
         with Scene() as scene:
             os.mkfifo(os.path.join(scene.folder, "hold"))
@@ -156,8 +176,7 @@ class Kills(unittest.TestCase):
         """Starts a shell as the first process of a PID namespace, which the kernel empties when
         that exits: the supervisor too. It is ready once its record is copied to the spool."""
         os.mkfifo(os.path.join(scene.folder, "hold"))
-        copied = 'copied() { until compgen -G "$CRASHHOOK_SPOOL/life-*-00000001.record" ' \
-                 '>/dev/null; do :; done; }; copied; echo ready; shopt -s execfail; '
+        copied = COPIED.replace("*-*", "*-00000001") + "shopt -s execfail; "
         return start(scene, "unshare", "--fork", "--pid", "--mount-proc", "--kill-child", "bash",
                      "-c", copied + words, CRASHHOOK_KILLS="yes")
 
