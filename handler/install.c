@@ -24,7 +24,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
@@ -223,7 +222,7 @@ static bool find_spool(struct variables *variables, const struct settings *setti
                                    PATH_MAX) == CH_OK;
     if (!agent_path_absolute(settings->spool, path, PATH_MAX))
         return false;
-    variables_set(variables, settings_name_at(SETTING_AT_spool), path);
+    variables_set(variables, SETTING_AT_spool, path);
     return true;
 }
 
@@ -350,13 +349,14 @@ static int install_handler(char *const *environment,
     bool tells = first && settings.warnings == SETTING_YES;
     if (tells)
         complain_of_unknown(&variables);
-    if (given != NULL && strtol(given, NULL, 10) == sys_getpid()) {
+    const char *number = given;
+    if (given != NULL && sys_read_number(&number) == (uint64_t)sys_getpid()) {
         settings.kills = KILLS_YES;
-        variables_set(&variables, settings_name_at(SETTING_AT_kills), "yes");
+        variables_set(&variables, SETTING_AT_kills, "yes");
         given = NULL;
     }
     // The agent itself needs no handler.
-    variables_set(&variables, settings_name_at(SETTING_AT_enable), "no");
+    variables_set(&variables, SETTING_AT_enable, "no");
     bool has_spool = find_spool(&variables, &settings, spool);
     struct regions regions = regions_wanted();
     struct plan_wishes wishes = { .spool = has_spool ? spool : NULL,

@@ -53,15 +53,6 @@ static int open_tasks(uint32_t pid)
     return sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// read_tid is the number that the name is; 0: it is none.
-static int32_t read_tid(const char *name)
-{
-    int32_t tid = 0;
-    for (; *name >= '0' && *name <= '9'; name++)
-        tid = 10 * tid + (*name - '0');
-    return tid;
-}
-
 static void seize_thread(int32_t tid)
 {
     if (tid == 0 || tid == crash_plan->page->crashed_tid ||
@@ -108,7 +99,8 @@ static void seize_folder(int fd)
     while ((size = sys_folder_entries(fd, crash_plan->scratch, CRASH_SCRATCH)) > 0) {
         for (const char *at = crash_plan->scratch; at < crash_plan->scratch + size;) {
             const struct entry *entry = (const void *)at;
-            seize_thread(read_tid(entry->name));
+            const char *name = entry->name;
+            seize_thread((int32_t)sys_read_number(&name)); // 0: it is none
             at += entry->bytes;
         }
     }

@@ -22,24 +22,11 @@ enum { OVERFLOW_USER = 65534 };
 
 const char *crash_distrusted;
 
-static const char *read_map_number(const char *at, uint64_t *out)
-{
-    *out = 0;
-    while (*at == ' ')
-        at++;
-    while (*at >= '0' && *at <= '9')
-        *out = 10 * *out + (uint64_t)(*at++ - '0');
-    return at;
-}
-
 // is_unmapped returns true if the kernel shows a user for which our user namespace has
 // no number as OVERFLOW_USER: there most of the system's files belong to such users.
 static bool is_unmapped(void)
 {
     char map[1024];
-    uint64_t first;
-    uint64_t outside;
-    uint64_t count;
     int fd = sys_open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
@@ -49,8 +36,9 @@ static bool is_unmapped(void)
         return false;
     map[size] = 0;
     for (const char *at = map; *at != 0; at++) {
-        at = read_map_number(read_map_number(read_map_number(at, &first), &outside),
-                             &count);
+        uint64_t first = sys_read_number(&at);
+        (void)sys_read_number(&at); // which it is outside
+        uint64_t count = sys_read_number(&at);
         if (first <= OVERFLOW_USER && OVERFLOW_USER - first < count)
             return false;
         if (*at != '\n')

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(hidden)
+
 // actions_take installs our action for signal and keeps the one in force as the
 // program's.
 void actions_take(int signal);
@@ -46,3 +48,5 @@ bool actions_are_shared(void);
 // before the program's own code. Where there is no on_exit, the exit waits in
 // liveness_record_end.
 void actions_await_at_exit(void);
+
+#pragma GCC visibility pop

@@ -76,32 +76,21 @@ void preload_leave_out(void)
     }
 }
 
-void preload_root_changed(void)
+long preload_after_root(long result)
 {
     const char *library = next_call_library();
-    if (library != NULL && crash_may_call(CRASH_CALLS_START) && !actions_are_shared() &&
-        !sys_exists(library))
+    if (result == 0 && library != NULL && crash_may_call(CRASH_CALLS_START) &&
+        !actions_are_shared() && !sys_exists(library))
         preload_leave_out();
+    return result;
 }
 
 CRASHHOOK_API int chroot(const char *path)
 {
-    static chroot_fn *found;
-    if (found == NULL)
-        found = (chroot_fn *)next_symbol("chroot");
-    int result = found(path);
-    if (result == 0)
-        preload_root_changed();
-    return result;
+    return (int)preload_after_root(((chroot_fn *)next_symbol("chroot"))(path));
 }
 
 CRASHHOOK_API int setns(int fd, int kind)
 {
-    static setns_fn *found;
-    if (found == NULL)
-        found = (setns_fn *)next_symbol("setns");
-    int result = found(fd, kind);
-    if (result == 0)
-        preload_root_changed();
-    return result;
+    return (int)preload_after_root(((setns_fn *)next_symbol("setns"))(fd, kind));
 }

@@ -8,8 +8,8 @@
 // preload_leave_out cuts them out.
 void preload_leave_out(void);
 
-// preload_root_changed does so where they are not to be found any more, because the
-// process has got another root.
-void preload_root_changed(void);
+// preload_after_root does so where they are not to be found any more after a call that
+// gives the process another root, and returns the call's result.
+long preload_after_root(long result);
 
 #pragma GCC visibility pop

@@ -233,11 +233,8 @@ CRASHHOOK_API long call_syscall(long number, long first, long second, long third
     }
     if (number == SYS_seccomp)
         return call_seccomp(found, first, second, third);
-    if (number == SYS_pivot_root) {
-        long result = found(number, first, second, third, fourth, fifth, sixth);
-        if (result == 0)
-            preload_root_changed();
-        return result;
-    }
+    if (number == SYS_pivot_root)
+        return preload_after_root(
+            found(number, first, second, third, fourth, fifth, sixth));
     return found(number, first, second, third, fourth, fifth, sixth);
 }

@@ -42,16 +42,13 @@ static void *before_signal(enum signal_call call, int number, int code, pid_t pr
 // libc's abort.
 __attribute__((noinline)) static void *unblock_abort(void)
 {
-    static void *next;
     const uint64_t own = UINT64_C(1) << (SIGABRT - 1);
     struct crash_action action;
     crash_action_read(SIGABRT, &action);
     if ((crash_holds & own) != 0 && !crash_action_calls(&action))
         (void)machine_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&own, 0,
                             SYS_SIGSET_BYTES);
-    if (next == NULL)
-        next = next_symbol("abort");
-    return next;
+    return next_symbol("abort");
 }
 
 // abort_at_once is abort. A function that is declared not to return would not end in a

@@ -15,6 +15,16 @@ uint64_t sys_clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t sys_read_number(const char **at)
+{
+    uint64_t number = 0;
+    while (**at == ' ')
+        ++*at;
+    while (**at >= '0' && **at <= '9')
+        number = 10 * number + (uint64_t)(*(*at)++ - '0');
+    return number;
+}
+
 static struct timespec sys_timespec(uint64_t ns)
 {
     return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };

@@ -40,6 +40,10 @@ static inline void sys_own_group(void)
 // Calls made from many places are functions in syscalls.c.
 #pragma GCC visibility push(hidden)
 
+// sys_read_number reads a decimal number of a file that the kernel writes, after
+// spaces, and leaves *at behind it.
+uint64_t sys_read_number(const char **at);
+
 long sys_prctl(int option, unsigned long value);
 
 // sys_clock_ns is the clock's time in nanoseconds.

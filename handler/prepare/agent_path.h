@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#pragma GCC visibility push(hidden)
+
 // agent_path_folder writes the path of the folder that the agent is looked for from,
 // and gives its length, with the slash at its end. 0: it is not known.
 size_t agent_path_folder(char *path, size_t size);
@@ -23,3 +25,5 @@ bool agent_path_absolute(const char *given, char *path, size_t size);
 // agent_path_origin writes the path of the file that contains this code: the shared
 // library or, for the static one, the program. False: it cannot be determined.
 bool agent_path_origin(char *path, size_t size);
+
+#pragma GCC visibility pop

@@ -8,8 +8,12 @@
 #pragma once
 #include "shared/context_page.h"
 
+#pragma GCC visibility push(hidden)
+
 // context_current is the page; NULL: there is none yet.
 extern struct context_page *context_current;
 
 // context_begin makes the zeroed memory at room the page.
 void context_begin(void *room);
+
+#pragma GCC visibility pop

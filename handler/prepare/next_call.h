@@ -8,6 +8,8 @@
 
 #include "crashhook/crashhook.h"
 
+#pragma GCC visibility push(hidden)
+
 // INTERPOSED is for functions that come before libc's.
 #define INTERPOSED CRASHHOOK_API __attribute__((weak))
 
@@ -34,3 +36,5 @@ int next_sigmask(int how, const sigset_t *set, sigset_t *old);
 
 // next_exit_now is libc's _exit.
 __attribute__((noreturn)) void next_exit_now(int status);
+
+#pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #include "handler/prepare/message_places.h"
 #include "shared/context_page.h"
 
+#pragma GCC visibility push(hidden)
+
 // A plan_variable is a variable of the agent's environment; name is not terminated.
 struct plan_variable {
     const char *name;
@@ -55,3 +57,5 @@ void plan_destroy(struct crash_plan *plan);
 
 // plan_seal makes the plan read-only; its state stays writable.
 void plan_seal(struct crash_plan *plan);
+
+#pragma GCC visibility pop

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#pragma GCC visibility push(hidden)
+
 // threads_stack_create gives a stack. NULL: out of memory.
 void *threads_stack_create(void);
 
@@ -37,3 +39,5 @@ extern bool threads_have_set __attribute__((visibility("hidden")));
 // threads_first_bytes is how large a stack the calling thread, which is about to
 // install, needs; 0: it has one.
 size_t threads_first_bytes(void);
+
+#pragma GCC visibility pop

@@ -213,7 +213,7 @@ void variables_collect(struct variables *out, char *const *environment,
     for (size_t i = 0; i < count; i++) {
         const char *name = settings_name_at(options_variables[i]);
         if (values[i] != NULL && find_named_variable(out, name) == NULL)
-            variables_set(out, name, values[i]);
+            variables_set(out, options_variables[i], values[i]);
     }
 }
 
@@ -241,8 +241,9 @@ const char *variables_get(void *variables, const char *name)
     return found->value;
 }
 
-void variables_set(struct variables *variables, const char *name, const char *value)
+void variables_set(struct variables *variables, size_t at, const char *value)
 {
+    const char *name = settings_name_at(at);
     const struct plan_variable wanted = { .name = name,
                                           .name_length = strlen(name),
                                           .value = value };

@@ -11,6 +11,8 @@
 #include "crashhook/crashhook.h"
 #include "handler/prepare/plan.h"
 
+#pragma GCC visibility push(hidden)
+
 // More than there are names to pass on; further variables are left out.
 enum { VARIABLES_MAX = 64 };
 
@@ -36,5 +38,8 @@ void variables_forget(char **environment);
 // variables_get is a settings_get_fn over struct variables.
 const char *variables_get(void *variables, const char *name);
 
-// variables_set sets name to value, replacing what was collected.
-void variables_set(struct variables *variables, const char *name, const char *value);
+// variables_set sets the setting at this position (SETTING_AT_…) to value, replacing
+// what was collected.
+void variables_set(struct variables *variables, size_t at, const char *value);
+
+#pragma GCC visibility pop
