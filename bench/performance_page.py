@@ -13,7 +13,7 @@ import sys
 
 import figures
 
-ROWS = 9
+ROWS = 7
 WORDS_MOST = 1500
 
 # The title of a topic, its sections in the file, the scripts, and what they measure.

@@ -48,7 +48,7 @@ class PerformancePage(unittest.TestCase):
         _, text, _ = page(many)
         self.assertIn("| slow | 4,000 ms |", text)
         self.assertNotIn("page30", text)
-        self.assertIn("31 more figures are in `figures.json`.", text)
+        self.assertIn("33 more figures are in `figures.json`.", text)
 
     def test_reporters_that_were_measured_elsewhere_are_multiples_of_none(self):
         rows = [figure("crash to gone", f"{row}: 1 thread, gone", 4, **{"no reporter": 0.5})
