@@ -18,13 +18,13 @@
 #include "formats/debug/elf.h"
 #include "report/file/report_tree.h"
 #include "report/grouping/report_in_app.h"
+#include "symbolizer/files/dpkg_packages.h"
 #include "symbolizer/flight_names.h"
 #include "symbolizer/names/frame_names.h"
 #include "symbolizer/names/image_cache.h"
 #include "symbolizer/names/symbol_image.h"
 #include "symbolizer/report_frames.h"
 #include "symbolizer/search/debug_search.h"
-#include "symbolizer/search/dpkg_packages.h"
 #include "symbolizer/search/report_images.h"
 
 // PLACES_MAX bounds the memory of a memo.
@@ -697,7 +697,8 @@ static void write_packages(const struct symbolization *symbolization, json_t *re
                              find_package(symbolization, index, &search));
     }
     const char *root = symbolization->options->sysroot;
-    dpkg_packages_find(root != NULL ? root : "", search.files, search.count);
+    dpkg_packages_find(root != NULL ? root : "", symbolization->options->cache_folder,
+                       search.files, search.count);
     for (size_t i = 0; i < search.count; i++)
         remember_package(symbolization, images, search.images[i],
                          search.files[i].package);

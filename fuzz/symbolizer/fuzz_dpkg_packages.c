@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
-#include "symbolizer/search/dpkg_packages.h"
+#include "symbolizer/files/dpkg_packages.h"
 
 static char root[] = "/tmp/crashhook-fuzz.XXXXXX";
 
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     is_made = true;
     write_file("var/lib/dpkg/info/shop.list", bytes, list);
     write_file("var/lib/dpkg/status", bytes + list, size - list);
-    dpkg_packages_find(root, files, 2);
+    dpkg_packages_find(root, NULL, files, 2);
     for (size_t i = 0; i < 2; i++)
         json_decref(files[i].package);
     return 0;

@@ -70,9 +70,9 @@ static bool make_folder(const char *folder)
 static bool folder_name_of(const struct build_id *id, enum symbol_cache_kind kind,
                            const char *suffix, char out[NAME_SIZE])
 {
-    static const char *const kinds[] = {
-        [SYMBOL_CACHE_OF_NAMES] = "", [SYMBOL_CACHE_OF_DEBUG] = "-plain"
-    };
+    static const char *const kinds[] = { [SYMBOL_CACHE_OF_NAMES] = "",
+                                         [SYMBOL_CACHE_OF_DEBUG] = "-plain",
+                                         [SYMBOL_CACHE_OF_PACKAGES] = "-packages" };
     char hex[2 * BUILD_ID_MAX + 1];
     if (id->size == 0 || id->size > BUILD_ID_MAX)
         return false;
@@ -139,10 +139,11 @@ enum ch_status symbol_cache_folder_find(struct symbol_cache *out, const char *fo
     return status;
 }
 
-int symbol_cache_folder_debug(const char *folder, const struct build_id *id)
+int symbol_cache_folder_open(const char *folder, const struct build_id *id,
+                             enum symbol_cache_kind kind)
 {
     char name[NAME_SIZE];
-    if (!folder_name_of(id, SYMBOL_CACHE_OF_DEBUG, "", name))
+    if (!folder_name_of(id, kind, "", name))
         return -1;
     int fd = folder_open_file(folder, name, own_user());
     return fd >= 0 ? fd : folder_open_shared(name);
@@ -166,7 +167,8 @@ void symbol_cache_folder_share(const char *folder, const struct build_id *id)
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
 {
     static const enum symbol_cache_kind kinds[] = { SYMBOL_CACHE_OF_NAMES,
-                                                    SYMBOL_CACHE_OF_DEBUG };
+                                                    SYMBOL_CACHE_OF_DEBUG,
+                                                    SYMBOL_CACHE_OF_PACKAGES };
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
     int CH_CLEANUP(file_close) folder_fd = folder_open(folder);

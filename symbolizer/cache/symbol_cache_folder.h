@@ -25,9 +25,11 @@
 #define SYMBOL_CACHE_FOLDER_SHARED "/var/cache/crashhook/symbols"
 
 enum symbol_cache_kind {
-    SYMBOL_CACHE_OF_NAMES, // docs/formats/symbol-cache.md
-    SYMBOL_CACHE_OF_DEBUG, // debug information that was compressed
-                           // (decompressed_debug.h)
+    SYMBOL_CACHE_OF_NAMES,    // docs/formats/symbol-cache.md
+    SYMBOL_CACHE_OF_DEBUG,    // debug information that was compressed
+                              // (decompressed_debug.h)
+    SYMBOL_CACHE_OF_PACKAGES, // of files (dpkg_packages.h); instead of a build ID it
+                              // has the state of dpkg's database
 };
 
 // symbol_cache_folder_default writes the default folder:
@@ -42,9 +44,10 @@ CH_CHECKED enum ch_status symbol_cache_folder_find(struct symbol_cache *out,
                                                    const char *folder,
                                                    const struct build_id *id);
 
-// symbol_cache_folder_debug opens the debug information of id; the caller owns the
-// descriptor. -1: there is none that can be trusted.
-int symbol_cache_folder_debug(const char *folder, const struct build_id *id);
+// symbol_cache_folder_open opens a file of id that is no cache of names; the caller
+// owns the descriptor. -1: there is none that can be trusted.
+int symbol_cache_folder_open(const char *folder, const struct build_id *id,
+                             enum symbol_cache_kind kind);
 
 // symbol_cache_folder_forget removes the caches of id, including those being written,
 // because what they were made from is no longer trusted.

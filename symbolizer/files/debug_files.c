@@ -385,7 +385,8 @@ static bool try_server(struct search *search)
 // cache folder, if it is there.
 static bool open_plain(const struct search *search, struct debug_elf *out)
 {
-    int fd = symbol_cache_folder_debug(search->where->cache_folder, &search->id);
+    int fd = symbol_cache_folder_open(search->where->cache_folder, &search->id,
+                                      SYMBOL_CACHE_OF_DEBUG);
     struct debug_elf file = { 0 };
     if (fd < 0)
         return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/search/dpkg_packages.h"
+#include "symbolizer/files/dpkg_packages.h"
 
 #include <sys/stat.h>
 
@@ -65,7 +65,7 @@ static void files_have_the_package_whose_list_has_them(void **state)
         { "/bin/shop", NULL },
         { "/opt/shop/deliver", NULL }, // the last line has no end
     };
-    dpkg_packages_find(folder->path, files, 4);
+    dpkg_packages_find(folder->path, NULL, files, 4);
     bool right[] = { is_of(&files[0], "libshop1", "1.4-2"),
                      is_of(&files[1], "libshop1", "1.3"),
                      is_of(&files[2], "shop-tools", "2:7.0"),
@@ -84,11 +84,11 @@ static void other_files_have_none(void **state)
         { "/local/usr/bin/shop", NULL },
         { "", NULL },
     };
-    dpkg_packages_find(folder->path, files, 5);
+    dpkg_packages_find(folder->path, NULL, files, 5);
     for (size_t i = 0; i < 5; i++)
         assert_null(files[i].package);
-    dpkg_packages_find("/nonexistent", files, 5);
-    dpkg_packages_find(folder->path, files, 0);
+    dpkg_packages_find("/nonexistent", NULL, files, 5);
+    dpkg_packages_find(folder->path, NULL, files, 0);
     assert_null(files[0].package);
 }
 
@@ -101,13 +101,13 @@ static void a_damaged_database_ends_the_search(void **state)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct dpkg_file file = { "/lib/x86_64-linux-gnu/libshop.so.1", NULL };
         write_database(folder, "var/lib/dpkg/status", texts[i]);
-        dpkg_packages_find(folder->path, &file, 1);
+        dpkg_packages_find(folder->path, NULL, &file, 1);
         assert_null(file.package); // the architecture is missing, or the version
     }
     struct dpkg_file file = { "/bin/shop", NULL };
     assert_int_equal(mkfifo(folder_path(folder, "var/lib/dpkg/info/pipe.list"), 0600),
                      0);
-    dpkg_packages_find(folder->path, &file, 1);
+    dpkg_packages_find(folder->path, NULL, &file, 1);
     assert_null(file.package);
 }
 
@@ -120,7 +120,7 @@ static void a_database_that_is_cut_gives_no_other_package(void **state)
         memcpy(cut, status, size);
         cut[size] = 0;
         write_database(folder, "var/lib/dpkg/status", cut);
-        dpkg_packages_find(folder->path, &file, 1);
+        dpkg_packages_find(folder->path, NULL, &file, 1);
         bool found = file.package != NULL;
         bool right = is_of(&file, "libshop1", "1.4-2");
         assert_int_equal(right, found);
@@ -138,10 +138,31 @@ static void a_list_that_is_cut_has_the_files_before(void **state)
         memcpy(cut, list, size);
         cut[size] = 0;
         write_database(folder, "var/lib/dpkg/info/libshop1:amd64.list", cut);
-        dpkg_packages_find(folder->path, &file, 1);
+        dpkg_packages_find(folder->path, NULL, &file, 1);
         bool found = file.package != NULL;
         json_decref(file.package);
         assert_int_equal(found, size >= (size_t)(strstr(list, "\n/usr") - list));
+    }
+}
+
+static void what_was_found_is_known_until_the_database_changes(void **state)
+{
+    const struct folder *folder = *state;
+    char cache[PATH_MAX];
+    (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
+    static const char list[] = "var/lib/dpkg/info/shop-tools.list";
+    for (int turn = 0; turn < 3; turn++) {
+        struct dpkg_file files[] = { { "/bin/shop", NULL },
+                                     { "/bin/none", NULL },
+                                     { "/opt/shop/deliver", NULL } };
+        // The third file is looked for from the second turn on.
+        dpkg_packages_find(folder->path, cache, files, turn == 0 ? 2 : 3);
+        assert_int_equal(is_of(&files[0], "shop-tools", "2:7.0"), turn < 2);
+        assert_null(files[1].package);
+        assert_null(files[2].package);
+        write_database(folder, list, turn == 0 ? "/bin/none\n" : "/else\n");
+        if (turn == 1)
+            write_database(folder, "var/lib/dpkg/status", "Package: other\n");
     }
 }
 
@@ -155,6 +176,7 @@ int main(void)
         DPKG_TEST(a_damaged_database_ends_the_search),
         DPKG_TEST(a_database_that_is_cut_gives_no_other_package),
         DPKG_TEST(a_list_that_is_cut_has_the_files_before),
+        DPKG_TEST(what_was_found_is_known_until_the_database_changes),
     };
     return cmocka_run_group_tests_name("symbolizer/dpkg_packages", tests, NULL, NULL);
 }

@@ -21,5 +21,7 @@ struct dpkg_file {
 
 // dpkg_packages_find looks for the packages of at most DPKG_FILES_MAX files in the
 // database below the folder root, "" for this system's. What is not found in
-// DPKG_TIMEOUT_MS stays unknown. The caller owns the packages.
-void dpkg_packages_find(const char *root, struct dpkg_file *files, size_t count);
+// DPKG_TIMEOUT_MS stays unknown. The caller owns the packages. cache_folder (of symbol
+// caches, NULL: none) has what was found before in the same state of the database.
+void dpkg_packages_find(const char *root, const char *cache_folder,
+                        struct dpkg_file *files, size_t count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/search/dpkg_packages.h"
+#include "symbolizer/files/dpkg_packages.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,8 +15,9 @@
 #include "base/clock.h"
 #include "base/system/file.h"
 #include "base/text.h"
+#include "symbolizer/cache/symbol_cache_folder.h"
 
-enum { DATABASE_BYTES = 64 << 20, NAME_BYTES = 256 };
+enum { DATABASE_BYTES = 64 << 20, NAME_BYTES = 256, KNOWN_BYTES = 1 << 20 };
 
 // A search is the files whose packages are still looked for.
 struct search {
@@ -181,10 +183,13 @@ static void search_versions(struct search *s)
     search_describe(s, &paragraph);
 }
 
-void dpkg_packages_find(const char *root, struct dpkg_file *files, size_t count)
+// search_database looks for the packages of the files. False: there is no database, or
+// no time was left.
+static bool search_database(const char *root, struct dpkg_file *files, size_t count)
 {
     struct search s = { .files = files,
-                        .count = count < DPKG_FILES_MAX ? count : DPKG_FILES_MAX,
+                        .count = count,
+                        .left = count,
                         .end_ms = clock_now_ms(CLOCK_MONOTONIC) + DPKG_TIMEOUT_MS };
     char path[PATH_MAX];
     int length = snprintf(path, sizeof(path), "%s/var/lib/dpkg/info", root);
@@ -193,15 +198,91 @@ void dpkg_packages_find(const char *root, struct dpkg_file *files, size_t count)
         owner->length = strlen(files[i].path);
         owner->path = without_usr(files[i].path, &owner->length);
     }
-    s.left = s.count;
-    int fd = length > 0 && length < (int)sizeof(path) && s.left != 0
+    int fd = length > 0 && length < (int)sizeof(path)
                  ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
                  : -1;
     if (fd < 0)
-        return;
+        return false;
     search_lists(&s, fd);
+    bool whole = s.left == 0 || clock_now_ms(CLOCK_MONOTONIC) < s.end_ms;
     (void)snprintf(path, sizeof(path), "%s/var/lib/dpkg/status", root);
     if (s.left < s.count && search_read(&s, AT_FDCWD, path))
         search_versions(&s);
     text_deinit(&s.bytes);
+    return whole;
+}
+
+// database_state makes what differs after each change of the database: dpkg replaces
+// the file with all packages.
+static bool database_state(const char *root, struct build_id *out)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    int length = snprintf(path, sizeof(path), "%s/var/lib/dpkg/status", root);
+    if (length < 0 || length >= (int)sizeof(path) || stat(path, &status) != 0)
+        return false;
+    const uint64_t state[] = { status.st_dev, status.st_ino, (uint64_t)status.st_size,
+                               (uint64_t)status.st_mtim.tv_sec,
+                               (uint64_t)status.st_mtim.tv_nsec };
+    _Static_assert(sizeof(state) <= sizeof(out->bytes), "it is in a name");
+    out->size = sizeof(state);
+    memcpy(out->bytes, state, sizeof(state));
+    return true;
+}
+
+// known_packages gives the packages, by path, that are known in that state of the
+// database; null is the package of a file that is in none.
+static json_t *known_packages(const char *folder, const struct build_id *state)
+{
+    int CH_CLEANUP(file_close) fd =
+        symbol_cache_folder_open(folder, state, SYMBOL_CACHE_OF_PACKAGES);
+    struct stat info;
+    json_t *known = fd >= 0 && fstat(fd, &info) == 0 && info.st_size < KNOWN_BYTES
+                        ? json_loadfd(fd, 0, NULL)
+                        : NULL;
+    if (json_is_object(known))
+        return known;
+    json_decref(known);
+    return json_object();
+}
+
+static void keep_packages(const char *folder, const struct build_id *state,
+                          const json_t *known)
+{
+    char *text = json_dumps(known, JSON_COMPACT);
+    symbol_cache_folder_forget(folder, state);
+    if (text != NULL &&
+        symbol_cache_folder_claim(folder, state, SYMBOL_CACHE_OF_PACKAGES))
+        (void)!symbol_cache_folder_put(folder, state, SYMBOL_CACHE_OF_PACKAGES, text,
+                                       strlen(text), SYMBOL_CACHE_FOLDER_BYTES);
+    free(text);
+}
+
+void dpkg_packages_find(const char *root, const char *cache_folder,
+                        struct dpkg_file *files, size_t count)
+{
+    struct dpkg_file missing[DPKG_FILES_MAX];
+    size_t places[DPKG_FILES_MAX];
+    size_t left = 0;
+    struct build_id state;
+    bool keeps = cache_folder != NULL && database_state(root, &state);
+    json_t *known = keeps ? known_packages(cache_folder, &state) : NULL;
+    for (size_t i = 0; i < count && i < DPKG_FILES_MAX; i++) {
+        json_t *package = json_object_get(known, files[i].path);
+        files[i].package = json_is_object(package) ? json_incref(package) : NULL;
+        if (package == NULL) {
+            places[left] = i;
+            missing[left++] = (struct dpkg_file){ .path = files[i].path };
+        }
+    }
+    bool whole = left != 0 && search_database(root, missing, left);
+    for (size_t i = 0; i < left; i++) {
+        json_t *package = missing[i].package;
+        (void)json_object_set(known, missing[i].path,
+                              package != NULL ? package : json_null());
+        files[places[i]].package = package;
+    }
+    if (keeps && whole)
+        keep_packages(cache_folder, &state, known);
+    json_decref(known);
 }
