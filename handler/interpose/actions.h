@@ -49,4 +49,9 @@ bool actions_are_shared(void);
 // liveness_record_end.
 void actions_await_at_exit(void);
 
+// end_calls_find looks up libc's own functions that end the program or execute another
+// (end_calls.c), before there is a second thread: in the child of a vfork, a lookup
+// would wait for a thread of the parent that loads a library.
+void end_calls_find(void);
+
 #pragma GCC visibility pop

@@ -17,7 +17,6 @@
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
 #include "handler/interpose/actions.h"
-#include "handler/interpose/end_calls.h"
 #include "handler/prepare/liveness_record.h"
 #include "handler/prepare/next_call.h"
 

@@ -13,7 +13,6 @@
 #include "crashhook/crashhook.h"
 #include "handler/crash/crash.h"
 #include "handler/interpose/actions.h"
-#include "handler/interpose/end_calls.h"
 #include "handler/prepare/next_call.h"
 #include "handler/prepare/plan.h"
 #include "handler/prepare/threads.h"

@@ -80,18 +80,13 @@ _Static_assert((size_t)NAME_AT == offsetof(struct context_datum, name) &&
                    (size_t)VALUE_AT == offsetof(struct context_datum, value),
                "the same shape");
 
-static char *slot_of(struct context_page *in, const struct table *table, size_t i)
-{
-    return (char *)in + table->at + i * table->slot_bytes;
-}
-
 // find_context_slot is the slot called name, otherwise a free one, or NULL.
 static char *find_context_slot(struct context_page *in, const struct table *table,
                                const char *name, uint32_t *out_seen)
 {
     char *free_slot = NULL;
     for (size_t i = 0; i < table->count; i++) {
-        char *slot = slot_of(in, table, i);
+        char *slot = (char *)in + table->at + i * table->slot_bytes;
         uint32_t seen = __atomic_load_n((uint32_t *)(void *)slot, __ATOMIC_ACQUIRE);
         if (seen == 0 && free_slot == NULL)
             free_slot = slot;

@@ -11,7 +11,6 @@
 #include "handler/machine/file_syscalls.h"
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/agent_path.h"
-#include "handler/prepare/watch.h"
 #include "shared/settings_table.h"
 
 // A layout is the offsets of the parts within the mapping, from its guard page on: the

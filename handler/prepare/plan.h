@@ -11,6 +11,7 @@
 #include "handler/crash/crash.h"
 #include "handler/prepare/message_places.h"
 #include "shared/context_page.h"
+#include "shared/watch_page.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -57,5 +58,9 @@ void plan_destroy(struct crash_plan *plan);
 
 // plan_seal makes the plan read-only; its state stays writable.
 void plan_seal(struct crash_plan *plan);
+
+// watch_slots is the table of the program's watched objects (watch.c), at an address
+// that the request page has. The calls that fill it are in crashhook.h. It never grows.
+extern struct watch_slot watch_slots[WATCH_COUNT];
 
 #pragma GCC visibility pop

@@ -2,14 +2,13 @@
 //
 // Objects that the program wants in its reports. This is not crash context, but uses no
 // lock and no heap, because a program may call it anywhere.
-#include "handler/prepare/watch.h"
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "crashhook/crashhook.h"
+#include "handler/prepare/plan.h"
 #include "shared/place_note.h"
 
 struct watch_slot watch_slots[WATCH_COUNT];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of watched objects, in this process: nothing crashes here.
-#include "handler/prepare/watch.h"
+#include "handler/prepare/plan.h"
 
 #include <errno.h>
 #include <pthread.h>
