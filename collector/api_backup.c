@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/database/timestamp.h"
-#include "collector/jobs/backups.h"
+#include "collector/jobs/jobs.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
 

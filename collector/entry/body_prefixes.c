@@ -74,13 +74,6 @@ static struct known_prefix *known_slot(struct body_prefixes *prefixes,
     return &prefixes->known[hash % SLOTS];
 }
 
-static bool is_of(const struct known_prefix *known, const struct entry *entry)
-{
-    return known->number != 0 && strcmp(known->group, entry->group) == 0 &&
-           strcmp(known->project, entry->project) == 0 &&
-           known->week == body_prefix_week(entry->received_ms);
-}
-
 void body_prefixes_note(struct body_prefixes *prefixes, const struct entry *entry,
                         int64_t number, const void *bytes, size_t size)
 {
@@ -123,7 +116,9 @@ int64_t body_prefixes_compress(struct body_prefixes *prefixes,
         return 0;
     pthread_mutex_lock(&prefixes->lock);
     const struct known_prefix *known = known_slot(prefixes, entry);
-    *out_known = is_of(known, entry);
+    *out_known = known->number != 0 && strcmp(known->group, entry->group) == 0 &&
+                 strcmp(known->project, entry->project) == 0 &&
+                 known->week == body_prefix_week(entry->received_ms);
     bool made = *out_known &&
                 compress_with(prefixes->compressor, &known->bytes, json, limit, out);
     int64_t number = made ? known->number : 0;

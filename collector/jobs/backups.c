@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/jobs/backups.h"
+#include "collector/jobs/jobs.h"
 
 #include <stdlib.h>
 #include <string.h>

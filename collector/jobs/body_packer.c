@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/jobs/body_packer.h"
+#include "collector/jobs/jobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/jobs/retention.h"
+#include "collector/jobs/jobs.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct retention {
     struct store_project_retention projects[ACCESS_PROJECTS];
     int64_t word;     // that the sweep of words has come to
     int64_t sweep_ms; // when the next one is due, the first soon after the start
-    retention_complain_fn *complain;
+    jobs_complain_fn *complain;
     struct background background;
 };
 
@@ -116,7 +116,7 @@ static void *retention_main(void *context)
 
 enum ch_status retention_create(struct store *store,
                                 const struct store_retention *limits,
-                                struct access *access, retention_complain_fn *complain,
+                                struct access *access, jobs_complain_fn *complain,
                                 struct retention **out)
 {
     *out = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/jobs/symbol_cache_jobs.h"
+#include "collector/jobs/jobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

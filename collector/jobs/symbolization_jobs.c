@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/jobs/symbolization_jobs.h"
+#include "collector/jobs/jobs.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -165,12 +165,6 @@ void page_write_number(struct text *out, int64_t number)
     }
 }
 
-// bar_height and small_height are the height of a day's bar; a day with any report is
-// visible, however small its share.
-static int bar_height(int64_t count, int64_t most, int height)
-{
-    return count == 0 ? 1 : (int)(count * (height - 3) / most) + 3;
-}
 static int small_height(int64_t count, int64_t most)
 {
     return count == 0 ? 0 : (int)(count * (SMALL_HEIGHT - 1) / most) + 1;
@@ -182,7 +176,8 @@ static void write_bar(struct text *out, const struct store_group *group, size_t 
 {
     char day[TIMESTAMP_DAY_SIZE];
     int64_t count = group->trend[i];
-    int tall = bar_height(count, most, LARGE_HEIGHT);
+    // A day with any report is visible, however small its share.
+    int tall = count == 0 ? 1 : (int)(count * (LARGE_HEIGHT - 3) / most) + 3;
     timestamp_write_day(group->trend_day - STORE_TREND_DAYS + 1 + (int64_t)i, day);
     html_write(out,
                "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\""

@@ -7,7 +7,6 @@
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "collector/pages/page_links.h"
 #include "report/summary/readable_name.h"
 #include "report/value/report.h"
 #include "report/value/value_text.h"

@@ -15,6 +15,9 @@
 #include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
 #include "collector/requests/group_copy.h"
+#include "collector/requests/group_facts.h"
+#include "collector/requests/search.h"
+#include "collector/store/store_symbolization.h"
 
 enum { REPORTS_ON_A_PAGE = 50, CHIP_BYTES = 40, PATH_BYTES = 60, MARKS_SHOWN = 6 };
 
@@ -24,6 +27,148 @@ struct group_page {
     struct store *store;
     int64_t now_ms;
 };
+
+static void write_similar(struct text *out, const struct store_group *group,
+                          const char *newest, const struct similar_group *near)
+{
+    html_write(out, "<li><b>%d %%</b> <a href=\"/groups/%s\">%.*s</a> <i>%lld</i>",
+               near->percent, near->id, PAGE_NAME, near->title, (long long)near->count);
+    if (newest[0] != 0 && near->newest[0] != 0)
+        html_write(out, " <a href=\"/compare?r=%s&amp;r=%s\">Compare</a>", newest,
+                   near->newest);
+    html_write(out,
+               "<form method=\"post\" action=\"/groups/%s\"><button class=\"quiet\""
+               " name=\"merge_into\" value=\"%s\">Merge into it</button></form></li>",
+               group->id, near->id);
+}
+
+// write_group_similar lists the groups whose stacks are nearest, to compare or merge.
+static void write_group_similar(struct text *out, struct store *store,
+                                const struct store_group *group)
+{
+    struct similar_group near[SIMILAR_GROUPS];
+    char newest[REPORT_ID_SIZE];
+    size_t count = 0;
+    if (similar_groups_find(store, group, near, &count) != CH_OK || count == 0)
+        return;
+    similar_groups_newest(store, group->id, newest);
+    html_write(out,
+               "<section class=\"card near\" id=\"near\"><h2>Groups whose stacks are"
+               " near</h2><ul class=\"merged\">");
+    for (size_t i = 0; i < count; i++)
+        write_similar(out, group, newest, &near[i]);
+    html_write(out, "</ul></section>\n");
+}
+
+// write_common_value writes a value as a link to what else carries it. A tag is stored
+// with a line end between its key and its value.
+static void write_common_value(struct text *out, const struct group_fact_kind *kind,
+                               const char *stored)
+{
+    char key[GROUP_FACT_VALUE];
+    entry_copy(key, sizeof(key), stored);
+    char *end = strchr(key, '\n');
+    if (kind->facet != FACET_TAG || end == NULL) {
+        page_write_link(out, "name", kind->key, stored, stored);
+        return;
+    }
+    struct text CH_CLEANUP(text_deinit) term = { 0 };
+    struct text CH_CLEANUP(text_deinit) label = { 0 };
+    *end = 0;
+    search_write_tag(key, end + 1, &term);
+    text_appendf(&label, "%s:%s", key, end + 1);
+    if (text_ok(&term) && text_ok(&label))
+        page_write_link(out, "name", kind->key, term.bytes, label.bytes);
+}
+
+// write_group_common writes what the reports of a group have in common.
+static void write_group_common(struct text *out, struct store *store,
+                               const struct store_group *group)
+{
+    struct group_facts facts;
+    if (group_facts_read(store, group, &facts) != CH_OK || facts.count == 0)
+        return;
+    html_write(out, "<section class=\"card\" id=\"common\"><h2>What they have in common"
+                    "</h2>");
+    if (facts.hardware && group->machines > 0)
+        html_write(out,
+                   "<p class=\"decision back\">Nearly all are from one machine, and"
+                   " many other groups are of it alone: suspect its hardware.</p>");
+    html_write(out, "<ul class=\"common\">");
+    for (size_t i = 0; i < facts.count; i++) {
+        const struct group_fact *fact = &facts.list[i];
+        html_write(out, "<li><b>%lld of %lld</b><span>%s ", (long long)fact->count,
+                   (long long)group->count, fact->kind->label);
+        write_common_value(out, fact->kind, fact->value);
+        double lift = group_fact_lift(fact, group);
+        char times[32];
+        (void)snprintf(times, sizeof(times), "%.1f", lift);
+        if (lift > 0)
+            html_write(out, "</span><i>\u00d7%s, %d %% of the others</i></li>", times,
+                       (int)(fact->elsewhere * 100 + 0.5));
+        else
+            html_write(out, "</span><i>none of the others</i></li>");
+    }
+    html_write(out, "</ul></section>\n");
+}
+
+// deeds is how each kind of line begins.
+static const struct {
+    const char *kind;
+    const char *words;
+} deeds[] = {
+    { "status", "Now" },
+    { "assignee", "Assigned to" },
+    { "note", "Note:" },
+    { "comment", "Comment:" },
+    { "regressed", "Came back in" },
+    { "moved", "Reports came from" },
+    { "decision", "Held before:" },
+    { "merged", "Merged into this:" },
+    { "split", "Split off:" },
+    { "split from", "Split from" },
+};
+
+struct history {
+    struct text *out;
+    int64_t now_ms;
+    size_t count;
+};
+
+static void write_past(void *context, const struct store_past *past)
+{
+    struct history *history = context;
+    struct text *out = history->out;
+    const char *words = past->kind;
+    for (size_t i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
+        if (strcmp(deeds[i].kind, past->kind) == 0)
+            words = deeds[i].words;
+    }
+    if (history->count++ == 0)
+        html_write(out, "<details class=\"card facets\" id=\"history\"><summary>"
+                        "<h2>History</h2></summary><ol class=\"crumbs\">");
+    html_write(out, "<li>");
+    page_write_age(out, "", past->time_ms, history->now_ms);
+    bool comment = strcmp(past->kind, "comment") == 0;
+    html_write(out, "<span>%s %.*s", words, comment ? STORE_COMMENT_SIZE : PAGE_SHORT,
+               past->detail);
+    if (strcmp(past->kind, "assignee") == 0 && past->detail[0] == 0)
+        html_write(out, "nobody");
+    if (past->other[0] != 0)
+        html_write(out, " <i>%.*s</i>", PAGE_SHORT, past->other);
+    html_write(out, "</span></li>\n");
+}
+
+// write_group_history writes what was done with a group.
+static void write_group_history(struct text *out, struct store *store, const char *id)
+{
+    struct history history = { .out = out, .now_ms = timestamp_now() };
+    // A group's page without its history is better than no page.
+    enum ch_status status = store_list_history(store, id, write_past, &history);
+    (void)status;
+    if (history.count != 0)
+        html_write(out, "</ol></details>\n");
+}
 
 static void write_figure(struct text *out, const char *name)
 {
@@ -256,11 +401,11 @@ static void write_group_head(struct group_page *page, const struct store_group *
     write_tickets(page, group);
     page_triage_write(out, page->store, group);
     write_timeline(page, group);
-    page_similar_write(out, page->store, group);
-    page_history_write(out, page->store, group->id);
+    write_group_similar(out, page->store, group);
+    write_group_history(out, page->store, group->id);
     html_write(out, "</aside><div class=\"body\" id=\"stack\">");
     write_newest(page, group);
-    page_common_write(out, page->store, group);
+    write_group_common(out, page->store, group);
     page_facets_beside_write(out, page->store, filter);
 }
 

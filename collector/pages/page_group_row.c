@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/pages/page_group_row.h"
-
 #include <string.h>
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
 
 enum {
     TITLE_BYTES = 160,

@@ -7,7 +7,6 @@
 #include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "collector/pages/page_group_row.h"
 #include "collector/pages/page_sections.h"
 #include "collector/query/store_values.h"
 #include "collector/requests/api.h"

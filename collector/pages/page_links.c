@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/pages/page_links.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "collector/pages/html.h"
+#include "collector/pages/page_sections.h"
 #include "collector/requests/filter.h"
 #include "report/grouping/report_in_app.h"
 #include "report/value/report.h"

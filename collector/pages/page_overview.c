@@ -9,7 +9,6 @@
 #include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "collector/pages/page_group_row.h"
 #include "collector/pages/page_sections.h"
 #include "collector/pages/pages.h"
 #include "collector/query/releases.h"

@@ -8,7 +8,6 @@
 #include "collector/database/timestamp.h"
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
-#include "collector/pages/page_links.h"
 #include "collector/pages/page_sections.h"
 #include "collector/query/store_values.h"
 #include "collector/requests/api.h"

@@ -5,11 +5,101 @@
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/text.h"
-#include "collector/pages/page_source.h"
+#include "collector/requests/collector.h"
 #include "collector/requests/filter.h"
 #include "collector/requests/viewed_report.h"
+#include "collector/store/store.h"
+#include "collector/symbols/build_sources.h"
+
+// Source lines beside the frames of the crashed thread, from the source bundles of
+// their builds. A bundle is opened when the first frame of its build needs it; which
+// bundles and files were missing is kept for one sentence at the end.
+
+enum { PAGE_SOURCE_BUILDS = 16 };
+
+struct page_source_build {
+    const json_t *image;
+    bool opened;
+    bool wanted;  // a frame of the program's own needed it, and it is missing
+    bool partial; // it exists, but a file that was needed is not in it
+    struct build_sources sources;
+};
+
+struct symbol_store;
+
+struct page_sources {
+    struct page_templates templates; // of addresses elsewhere; all NULL: none
+    struct symbol_store *symbols;    // NULL: there are none
+    const char *project;             // whose sources they may be
+    const json_t *report;
+    struct page_source_build builds[PAGE_SOURCE_BUILDS];
+    size_t count;
+    size_t shown; // frames with source lines
+    bool opened;  // one of these is shown unfolded
+    bool busy;    // a bundle cannot be fetched now
+};
+
+// page_sources_init prepares to search for bundles of sources that a report may have;
+// viewed must outlive sources.
+void page_sources_init(struct page_sources *sources,
+                       const struct viewed_report *viewed);
+void page_sources_deinit(struct page_sources *sources);
+
+// page_source_write writes the lines around the frame's line: unfolded for the first
+// frame for which may_open is set, and folded to the frame's own line for all others.
+// It writes nothing where the lines are not available.
+void page_source_write(struct text *out, struct page_sources *sources,
+                       const json_t *frame, bool may_open);
+
+// page_source_line appends the frame's line without its indentation, or nothing.
+void page_source_line(struct text *out, struct page_sources *sources,
+                      const json_t *frame);
+
+// page_source_write_missing names the builds whose sources are missing, and how to
+// upload them.
+void page_source_write_missing(struct text *out, const struct page_sources *sources,
+                               const char *address);
+
+// Links to elsewhere: a frame's line at the host of the sources, a new issue in a
+// tracker. Each is a template of who runs the collector, with holes such as {file}.
+// What fills a hole comes from a report, so it is encoded, and never begins an address.
+
+// page_link_source writes a link to a frame's line: {file}, {line}, {release}, {build}.
+// It writes nothing without a template, for code that is not the program's own, and for
+// files outside of the folder that the sources were built in.
+void page_link_source(struct text *out, const struct page_templates *templates,
+                      const json_t *report, const json_t *frame);
+
+// page_link_issue writes a link that begins an issue: {title}, {text}, {url}, {group};
+// url is where the page is.
+void page_link_issue(struct text *out, const struct page_templates *templates,
+                     const char *title, const char *summary, const char *url,
+                     const char *group);
+
+// A group as a row of a list, or as a line of the overview.
+//
+// Whatever a row names (programs, releases, people) is a link to the list that it
+// narrows. Limit: names are cut, so that 50 rows stay under 60 KB.
+
+// page_group_rows is what the rows of a list are written with.
+struct page_group_rows {
+    struct text *out;
+    int64_t now_ms;
+    bool choosing; // each row has a box to choose it with
+    bool filtered; // a filter accepts some of the reports alone
+    size_t count;  // rows so far
+    bool more;     // a row counts the newest reports of its group alone
+    size_t begin;  // where they begin in out
+};
+
+// page_group_row_write is a store_group_fn that writes a row; context is a struct
+// page_group_rows. page_group_line_write writes a line: title, program and figures.
+void page_group_row_write(void *context, const struct store_group *group);
+void page_group_line_write(void *context, const struct store_group *group);
 
 // page_ask_merge asks whether groups are to be merged into the first of ids; the form
 // of its answer has the fields of the form that asked for it, and `confirm`.
@@ -87,22 +177,11 @@ void page_facets_beside_write(struct text *out, struct store *store,
 void page_searches_write(struct text *out, struct http_request *request,
                          const struct search *search, const char *sort);
 
-// page_similar_write lists the groups whose stacks are nearest, to compare or merge.
-void page_similar_write(struct text *out, struct store *store,
-                        const struct store_group *group);
-
 // page_suspects_write lists the commits that may have brought the crash of a report of
 // the group, and who owns its file, where the collector has been sent them.
 void page_suspects_write(struct text *out, struct store *store,
                          const struct store_group *group, const json_t *report,
                          int64_t now_ms);
-
-// page_common_write writes what the reports of a group have in common.
-void page_common_write(struct text *out, struct store *store,
-                       const struct store_group *group);
-
-// page_history_write writes what was done with a group.
-void page_history_write(struct text *out, struct store *store, const char *id);
 
 // page_release_chart_write draws the crashes of each day by release, and counts those
 // of the newest releases of each program.

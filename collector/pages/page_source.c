@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/pages/page_source.h"
-
 #include <string.h>
 
 #include "collector/pages/html.h"
 #include "collector/pages/page.h"
+#include "collector/pages/page_sections.h"
 #include "collector/requests/viewed_report.h"
 #include "collector/symbols/symbol_store.h"
 #include "report/grouping/report_in_app.h"

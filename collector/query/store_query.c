@@ -200,7 +200,7 @@ static void add_sql(struct store_query *query, const char *sql, size_t length)
     text_append(&query->sql, sql + skipped, length - skipped);
 }
 
-void store_query_write(struct store_query *query, enum store_statement statement)
+static void write_query(struct store_query *query, enum store_statement statement)
 {
     static const char special[] = { QUERY_IF, QUERY_END, QUERY_EACH, QUERY_VALUE, 0 };
     const struct sql_statement *texts = &store_statements[statement];
@@ -233,7 +233,7 @@ enum ch_status store_query_run(struct store_query *query, struct sql *sql,
                                enum store_statement statement, sql_row_fn *visit,
                                void *context)
 {
-    store_query_write(query, statement);
+    write_query(query, statement);
     bool ok = text_ok(&query->sql);
     for (size_t i = 0; i < STORE_TERMS; i++)
         ok &= text_ok(&query->patterns[i]) && text_ok(&query->pieces[i]);

@@ -156,8 +156,7 @@ void store_query_find_most(struct store_query *query, size_t most);
 // it is not ours.
 CH_CHECKED enum ch_status store_query_go_on(struct store_query *query);
 
-// store_query_write writes a statement into query->sql, and store_query_run runs it.
-void store_query_write(struct store_query *query, enum store_statement statement);
+// store_query_run writes a statement into query->sql and runs it.
 CH_CHECKED enum ch_status store_query_run(struct store_query *query, struct sql *sql,
                                           enum store_statement statement,
                                           sql_row_fn *visit, void *context);
@@ -178,10 +177,6 @@ bool store_query_finds_by_group(const struct store_query *query);
 
 // store_query_is_indexed returns true if an index can tell how many facets have a term.
 bool store_query_is_indexed(const struct store_term *term);
-
-// store_query_has_probe returns true if that narrows a list, as no single alternative
-// does.
-bool store_query_has_probe(const struct store_term *term);
 
 // store_query_piece returns the longest text without wildcards in a value.
 const char *store_query_piece(const char *value, size_t *out_length);

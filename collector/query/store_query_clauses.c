@@ -94,7 +94,9 @@ bool store_query_is_indexed(const struct store_term *term)
     return term->key < STORE_KEY_SINCE && !term->wildcard;
 }
 
-bool store_query_has_probe(const struct store_term *term)
+// has_probe returns true if an index narrows a list by the term, as no single
+// alternative does.
+static bool has_probe(const struct store_term *term)
 {
     return store_query_is_indexed(term) && !term->alternative;
 }
@@ -165,7 +167,7 @@ static bool is_wide(const struct store_query *query, const struct store_term *te
 // value.
 static bool is_found_by_group(const struct store_term *term, bool rare)
 {
-    return is_required(term) && store_query_has_probe(term) && (rare || has_mark(term));
+    return is_required(term) && has_probe(term) && (rare || has_mark(term));
 }
 
 // rank_of is 0 for a term that the index of a group's reports decides, 1 for one of
@@ -318,7 +320,7 @@ static void begin_counts(struct store_query *query)
         holds[CLAUSE_LEFT] |= term->key == STORE_KEY_WORD;
         holds[CLAUSE_COUNTED_BOUNDED] |= looked_at;
         holds[CLAUSE_COMPARES_COLUMN] |=
-            is_searched(term) && store_query_has_probe(term) && is_in_index(term);
+            is_searched(term) && has_probe(term) && is_in_index(term);
         since = is_since(term) && term->number > since ? term->number : since;
     }
     holds[CLAUSE_SEVERAL] = holds[CLAUSE_NARROWED] && !is_lone(query->filter);
@@ -366,8 +368,7 @@ static bool has_index(const struct store_query *query)
                query->filter->sort != STORE_SORT_RISING;
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
-        listed |=
-            is_searched(term) && store_query_has_probe(term) && !is_wide(query, term);
+        listed |= is_searched(term) && has_probe(term) && !is_wide(query, term);
     }
     return query->filter->sort == STORE_SORT_LAST_SEEN && !listed;
 }

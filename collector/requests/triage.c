@@ -67,7 +67,7 @@ static bool finish_triage(struct http_request *request, enum ch_status status,
 }
 
 // follow_merge waits a short time for a merge or split to complete; what is left is
-// moved in the background (retention.h).
+// moved in the background (jobs.h).
 static void follow_merge(struct store *store)
 {
     char error[STORE_ERROR_SIZE];

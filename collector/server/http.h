@@ -4,12 +4,12 @@
 // libmicrohttpd.
 //
 // A route is one row of a table: method, path, who has access, the limit of the body,
-// the pool of work that it takes (work.h), and the function that answers. The server's
-// event threads read heads and move bytes; they call no handler but those that answer
-// at once. What is slow in one pool delays no other pool, and no connection. A handler
-// fills request->answer and returns; one that must wait for the store suspends the
-// request, which another thread resumes, so no thread waits with it. Slow and silent
-// clients are cut off by deadlines (connections.h).
+// the pool of work that it takes (http_call.h), and the function that answers. The
+// server's event threads read heads and move bytes; they call no handler but those that
+// answer at once. What is slow in one pool delays no other pool, and no connection. A
+// handler fills request->answer and returns; one that must wait for the store suspends
+// the request, which another thread resumes, so no thread waits with it. Slow and
+// silent clients are cut off by deadlines (connections.h).
 //
 // Everything here may run on any of the server's threads; only one at a time uses a
 // request.

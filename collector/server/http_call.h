@@ -6,12 +6,47 @@
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "collector/server/connections.h"
 #include "collector/server/http.h"
-#include "collector/server/work.h"
 
 struct MHD_Connection;
+
+// A pool of work: a queue, and the threads that empty it in the order of arrival. What
+// takes long is queued in a pool of its own, so that it only delays its like.
+
+struct work;
+
+// work_item is a member of whatever is to be done.
+struct work_item {
+    struct work_item *next;
+};
+
+// work_run_fn does an item, on one of the pool's threads.
+typedef void work_run_fn(struct work_item *item);
+
+enum { WORK_THREADS_MAX = 8 };
+
+struct work_options {
+    unsigned threads; // 1 to WORK_THREADS_MAX
+    int niceness;     // of these threads
+    work_run_fn *run;
+};
+
+// work_create starts a pool's threads.
+CH_CHECKED enum ch_status work_create(const struct work_options *options,
+                                      struct work **out);
+
+// work_destroy does what is queued, ends the threads and frees the pool.
+void work_destroy(struct work *work);
+
+// work_end is the first half of work_destroy: after it nothing is queued, and work_add
+// refuses.
+void work_end(struct work *work);
+
+// work_add queues an item, which stays the caller's. CH_END: the pool has ended.
+CH_CHECKED enum ch_status work_add(struct work *work, struct work_item *item);
 
 // call is a request; its first member is what handlers see.
 struct call {
@@ -48,3 +83,23 @@ void http_access_check_session(struct call *call);
 
 // http_let_go lets go of a request; its connection is resumed when all have.
 void http_let_go(struct call *call);
+
+// Whether the head of a request leaves no doubt where its body ends and to which host
+// it goes. A proxy in front may have read a head that is in doubt in another way, and
+// passed on what a stranger hid in a body as a request of its own.
+
+// http_head is what is counted of a head; begin with all zero.
+struct http_head {
+    unsigned lengths;   // Content-Length
+    unsigned encodings; // Transfer-Encoding
+    unsigned hosts;
+    bool strange; // a name or a value that RFC 9110 does not allow
+};
+
+// http_head_add counts one field; neither text need be terminated.
+void http_head_add(struct http_head *head, const char *key, size_t key_size,
+                   const char *value, size_t value_size);
+
+// http_head_doubt returns what is in doubt, in a request of that version; NULL:
+// nothing.
+const char *http_head_doubt(const struct http_head *head, const char *version);

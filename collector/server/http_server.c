@@ -17,7 +17,6 @@
 #include "collector/database/timestamp.h"
 #include "collector/server/connections.h"
 #include "collector/server/http_call.h"
-#include "collector/server/http_head.h"
 
 enum {
     THREADS = 4,

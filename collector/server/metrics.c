@@ -186,15 +186,12 @@ void metrics_write_queue(const struct metrics_queue *queue, struct text *out)
                   queue->ready);
 }
 
-static double seconds_since(int64_t then_ms, int64_t now_ms)
-{
-    return then_ms != 0 && now_ms > then_ms ? (double)(now_ms - then_ms) / 1000 : 0;
-}
-
 void metrics_write_figures(const struct store_figures *figures, int64_t now_ms,
                            int64_t keep_ms, struct text *out)
 {
-    double age = seconds_since(figures->oldest_ms, now_ms);
+    int64_t oldest_ms = figures->oldest_ms;
+    double age =
+        oldest_ms != 0 && now_ms > oldest_ms ? (double)(now_ms - oldest_ms) / 1000 : 0;
     double past = keep_ms != 0 ? age - (double)keep_ms / 1000 : 0;
     write_counter(out, "crashhook_store_bytes", "gauge",
                   "What the store takes on disk.", (unsigned long long)figures->bytes);

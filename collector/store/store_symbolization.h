@@ -4,7 +4,7 @@
 // were, and what is near a group or was its past.
 //
 // The queue is a table: nothing in it is lost when a collector is killed, and several
-// collectors may work on it. Users: server/symbolization_jobs.c, the pages.
+// collectors may work on it. Users: jobs/symbolization_jobs.c, the pages.
 #pragma once
 #include "collector/store/store.h"
 

@@ -147,12 +147,6 @@ static void note_changes(struct sql *sql, const struct deciding *deciding,
         note_change(sql, deciding, "note", group->note);
 }
 
-static bool changes_nothing(const struct store_decision *decision)
-{
-    return decision->status == NULL && decision->note == NULL &&
-           decision->assignee == NULL;
-}
-
 static enum ch_status decide_status(struct sql *sql, void *context)
 {
     struct deciding *deciding = context;
@@ -171,7 +165,8 @@ static enum ch_status decide_status(struct sql *sql, void *context)
         return CH_ERR_MALFORMED;
     if (deciding->decision->comment != NULL)
         note_change(sql, deciding, "comment", deciding->decision->comment);
-    if (changes_nothing(deciding->decision))
+    if (deciding->decision->status == NULL && deciding->decision->note == NULL &&
+        deciding->decision->assignee == NULL)
         return sql_flush(sql);
     apply_triage(deciding);
     struct sql_value values[] = { number,

@@ -91,18 +91,14 @@ const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_
     return length > 0 && length < SYMBOL_FOLDER_PATH_SIZE ? out : NULL;
 }
 
-static bool read_id(const char *hex, struct build_id *out)
-{
-    return symbol_folder_id_ok(hex) &&
-           hex_decode(hex, strlen(hex), out->bytes, sizeof(out->bytes), &out->size) ==
-               CH_OK;
-}
-
 static void forget_cache(const char *folder, const char *id)
 {
     char cache[SYMBOL_FOLDER_PATH_SIZE];
     struct build_id build;
-    if (read_id(id, &build) && symbol_folder_cache(folder, cache) != NULL)
+    if (symbol_folder_id_ok(id) &&
+        hex_decode(id, strlen(id), build.bytes, sizeof(build.bytes), &build.size) ==
+            CH_OK &&
+        symbol_folder_cache(folder, cache) != NULL)
         symbol_cache_folder_forget(cache, &build);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/http_head.h"
+#include "collector/server/http_call.h"
 
 #include <string.h>
 

@@ -17,7 +17,7 @@ import unittest
 CMAKE = STORE = None
 SHOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "statements")
 # SQL that is no statement of the table: the layout, partitions, settings of a connection.
-OTHERS = {"store_schema.c", "store_weeks.c", "postgres_link.c", "sql_postgres.c",
+OTHERS = {"store_schema.c", "store_weeks.c", "sql_postgres.c",
           "sql_sqlite.c", "sqlite_copy.c", "sqlite_log.c"}
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collector/server/work.h"
+#include "collector/server/http_call.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
