@@ -21,9 +21,8 @@
 #include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/arguments/argument_value.h"
 #include "symbolizer/arguments/tail_calls.h"
-#include "symbolizer/fault/argument_fault.h"
 #include "symbolizer/fault/code_listing.h"
-#include "symbolizer/fault/fatal_calls.h"
+#include "symbolizer/fault/fault.h"
 #include "symbolizer/names/frame_names.h"
 
 // Local variables by debug information: those of the lexical blocks around the pc, the

@@ -23,11 +23,11 @@ enum {
 // An argument_report_result is what was found; all of it is the caller's.
 struct argument_report_result {
     json_t *all;       // for each thread an array of {"frame", "arguments", "locals"}
-    json_t *fault;     // crash.variable (argument_fault.h); NULL: not known
+    json_t *fault;     // crash.variable (fault.h); NULL: not known
     json_t *registers; // frame_registers of the crashed thread; NULL: not known
     json_t *code;    // crash.disassembly (code_listing.h); NULL: nothing can be listed
     json_t *symbols; // of crash.pointers; NULL: none
-    json_t *message; // crash.message (fatal_calls.h); NULL: not known
+    json_t *message; // crash.message (fault.h); NULL: not known
     json_t
         *missing; // {"image", "status"} of images whose debug information lacks parts
     const char *cut; // which budget was used up before the last frame; NULL: none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/report_values.h"
+#include "symbolizer/symbolizer.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/hex.h"
@@ -18,6 +19,7 @@
 #include "formats/debug/elf.h"
 #include "report/file/report_tree.h"
 #include "report/grouping/report_in_app.h"
+#include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/files/dpkg_packages.h"
 #include "symbolizer/flight_names.h"
 #include "symbolizer/names/frame_names.h"
@@ -26,6 +28,7 @@
 #include "symbolizer/report_frames.h"
 #include "symbolizer/search/debug_search.h"
 #include "symbolizer/search/report_images.h"
+#include "symbolizer/symbolizer.h"
 
 // PLACES_MAX bounds the memory of a memo.
 enum { PLACES_MAX = 1 << 17, IMAGE_KEY_SIZE = 2 * BUILD_ID_MAX + 2 + PATH_MAX };
@@ -723,4 +726,32 @@ enum ch_status symbolization_write(struct symbolization *symbolization, json_t *
     if (status == CH_OK)
         report_in_app_mark(report);
     return status;
+}
+
+enum ch_status symbolizer_report(json_t *report,
+                                 const struct symbolizer_options *options)
+{
+    if (options->level == SYMBOLIZE_OFF)
+        return CH_OK;
+    struct symbolization symbolization;
+    enum ch_status status = symbolization_init(&symbolization, report, options);
+    if (status == CH_OK)
+        status = symbolization_look_up(&symbolization, NULL);
+    if (status == CH_OK)
+        status = symbolization_write(&symbolization, report);
+    if (status == CH_OK)
+        diagnosis_refine(report);
+    symbolization_deinit(&symbolization);
+    return status;
+}
+
+void symbolizer_cache_report(json_t *report, const struct symbolizer_options *options)
+{
+    struct symbolization symbolization;
+    if (options->cache_folder == NULL || options->level != SYMBOLIZE_FULL ||
+        !image_cache_leave())
+        return;
+    if (symbolization_init(&symbolization, report, options) == CH_OK)
+        symbolization_write_caches(&symbolization);
+    _exit(0);
 }

@@ -13,6 +13,7 @@
 // them in a child process with limits; symbolizer_report does the work itself.
 #pragma once
 #include <jansson.h>
+#include <stddef.h>
 
 #include "base/status.h"
 #include "symbolizer/search/debug_search.h"
@@ -38,3 +39,11 @@ symbolizer_report_guarded(json_t *report, const struct symbolizer_options *optio
 // did not find, in a background process. It is called after report has been delivered,
 // and returns at once.
 void symbolizer_cache_report(json_t *report, const struct symbolizer_options *options);
+
+// report_values_add adds the values that held, a held_file of size bytes, provides to
+// report: the arguments of its frames, and the objects that the program watches, made
+// from the memory that was copied while the process was held (docs/types.md). This is
+// done once, while that memory is available. Debug information is read in a guarded
+// child, so that the report survives any failure; failures are added to its problems.
+void report_values_add(json_t *report, const struct symbolizer_options *options,
+                       const void *held, size_t size);

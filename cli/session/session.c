@@ -26,7 +26,6 @@
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
-#include "symbolizer/report_values.h"
 #include "symbolizer/search/guarded_child.h"
 #include "symbolizer/symbolizer.h"
 

@@ -60,13 +60,6 @@ static int folder_open(const char *folder)
     return folder_open_of(folder, own_user());
 }
 
-// make_folder creates folder and its missing parents.
-static bool make_folder(const char *folder)
-{
-    return file_make_parents(folder, 0700) &&
-           (mkdir(folder, 0700) == 0 || errno == EEXIST);
-}
-
 static bool folder_name_of(const struct build_id *id, enum symbol_cache_kind kind,
                            const char *suffix, char out[NAME_SIZE])
 {
@@ -196,7 +189,8 @@ bool symbol_cache_folder_claim(const char *folder, const struct build_id *id,
     char claim[NAME_SIZE];
     if (!folder_name_of(id, kind, "", name) ||
         !folder_name_of(id, kind, claim_suffix, claim) || folder_is_shared(name) ||
-        !make_folder(folder))
+        !file_make_parents(folder, 0700) ||
+        (mkdir(folder, 0700) != 0 && errno != EEXIST))
         return false;
     int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (folder_fd < 0 || faccessat(folder_fd, name, F_OK, 0) == 0)

@@ -544,12 +544,6 @@ argument_scan_called(const struct argument_scan *scan, uint64_t vaddr)
     return call->found ? call : NULL;
 }
 
-static bool content_is_same(const struct argument_content *a,
-                            const struct argument_content *b)
-{
-    return a->kind != ARGUMENT_UNKNOWN && a->kind == b->kind && a->number == b->number;
-}
-
 // is_slot_kept returns true if a slot still belongs to the function: it reads the slot
 // back, its address has not escaped, and it is not below the red zone, where signal
 // handlers write.
@@ -571,7 +565,8 @@ bool argument_scan_holder(const struct argument_point *point,
         const struct argument_content *place = &point->state.places[i];
         bool is_slot = i >= ARGUMENT_GENERAL_REGISTERS;
         size_t slot = is_slot ? i - ARGUMENT_GENERAL_REGISTERS : 0;
-        if (!content_is_same(place, content) || place->bytes <= bytes)
+        if (place->kind == ARGUMENT_UNKNOWN || place->kind != content->kind ||
+            place->number != content->number || place->bytes <= bytes)
             continue;
         if (is_slot ? !is_slot_kept(point, slot) : !(registers >> i & 1))
             continue;
@@ -589,4 +584,82 @@ bool argument_scan_is_joined(const struct argument_scan *scan, size_t at)
 {
     return at == 0 || scan->block[at] != UINT32_MAX || scan->jumps_anywhere[0] ||
            scan->jumps_anywhere[1] || argument_code_next(&scan->code, at - 1) != at;
+}
+
+// multiple_spread makes the multiples of registers whose sum is known after a step
+// those before it. False: it computes no such sum.
+static bool multiple_spread(const struct instruction_effects *effects,
+                            uint64_t times[static ARGUMENT_GENERAL_REGISTERS])
+{
+    const struct instruction_memory *memory = &effects->memory;
+    uint8_t to = effects->to;
+    uint64_t count = times[to];
+    bool adds = effects->action == INSTRUCTION_SUMS;
+    bool copies =
+        effects->action == INSTRUCTION_MOVES && effects->bytes == sizeof(uint64_t);
+    if (adds || copies) {
+        times[to] = adds ? count : 0;
+        times[effects->from] += count;
+        return true;
+    }
+    if (effects->action != INSTRUCTION_ADDRESSES || memory->displacement != 0 ||
+        memory->index >= ARGUMENT_GENERAL_REGISTERS || memory->index_word ||
+        memory->base == INSTRUCTION_PC)
+        return false;
+    times[to] = 0;
+    times[memory->index] += count * memory->scale;
+    if (memory->base < ARGUMENT_GENERAL_REGISTERS)
+        times[memory->base] += count;
+    return true;
+}
+
+// multiple_written gives which of the registers in use a step writes.
+static uint32_t
+multiple_written(const struct argument_scan *scan,
+                 const struct instruction_effects *effects,
+                 const uint64_t times[static ARGUMENT_GENERAL_REGISTERS])
+{
+    uint32_t used = 0;
+    for (unsigned i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++)
+        used |= (uint32_t)(times[i] != 0) << i;
+    uint32_t clobbered =
+        effects->flow == INSTRUCTION_CALLS ? scan->code.machine->call_writes : 0;
+    return used & (effects->written | clobbered);
+}
+
+// multiple_only gives the register in use. NO_REGISTER: there are several.
+static uint8_t multiple_only(const uint64_t times[static ARGUMENT_GENERAL_REGISTERS])
+{
+    uint8_t only = INSTRUCTION_NO_REGISTER;
+    for (unsigned i = 0; i < ARGUMENT_GENERAL_REGISTERS; i++) {
+        if (times[i] != 0 && only != INSTRUCTION_NO_REGISTER)
+            return INSTRUCTION_NO_REGISTER;
+        if (times[i] != 0)
+            only = (uint8_t)i;
+    }
+    return only;
+}
+
+bool argument_multiple_find(const struct argument_scan *scan, size_t *at, uint8_t *reg,
+                            uint64_t *scale)
+{
+    uint64_t times[ARGUMENT_GENERAL_REGISTERS] = { 0 };
+    times[*reg] = 1;
+    for (size_t i = *at; !argument_scan_is_joined(scan, i);) {
+        const struct instruction_effects *effects = &scan->code.steps[--i].effects;
+        uint32_t written = multiple_written(scan, effects, times);
+        if (written == 0)
+            continue;
+        if (effects->to >= ARGUMENT_GENERAL_REGISTERS ||
+            written != UINT32_C(1) << effects->to || !multiple_spread(effects, times))
+            return false;
+        uint8_t only = multiple_only(times);
+        if (only == INSTRUCTION_NO_REGISTER)
+            continue;
+        *scale *= times[only];
+        *reg = only;
+        *at = i;
+        return true;
+    }
+    return false;
 }

@@ -121,3 +121,12 @@ bool argument_scan_holder(const struct argument_point *point,
 // argument_scan_is_joined returns true if control may come to a step other than from
 // the one before it.
 bool argument_scan_is_joined(const struct argument_scan *scan, size_t at);
+
+// Registers that are multiples of others: compilers compute the place of an element of
+// N bytes by shifts, sums and multiplications.
+
+// argument_multiple_find goes back from step *at to where *reg is a multiple of one
+// register, makes this one *reg, and multiplies *scale. False: straight code does not
+// make it so, and nothing is changed.
+bool argument_multiple_find(const struct argument_scan *scan, size_t *at, uint8_t *reg,
+                            uint64_t *scale);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/fault/argument_fault.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

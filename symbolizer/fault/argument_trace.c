@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_entry.h"
-#include "symbolizer/fault/argument_multiple.h"
+#include "symbolizer/code/argument_scan.h"
 #include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/argument_scope.h"
 #include "symbolizer/types/type_table.h"

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 
 #include "symbolizer/arguments/argument_lookup.h"
-#include "symbolizer/fault/argument_named.h"
 #include "symbolizer/fault/argument_scope.h"
 
 // An argument_trace is the thread whose values are named.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbolizer/fault/fatal_calls.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +6,7 @@
 #include "report/secrets/sanitize.h"
 #include "report/value/report.h"
 #include "symbolizer/fault/argument_trace.h"
+#include "symbolizer/fault/fault.h"
 #include "symbolizer/search/debug_search.h"
 
 enum { FATAL_TEXT_MAX = 1024, NO_ARGUMENT = -1 };

@@ -1,15 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search for the variable at fault (argument_fault.h), in parts: what the crashed
-// instruction used (argument_fault.c), and what was passed to a library's function that
-// crashed (argument_passed.c). Each part is a function that names the bad value, or
-// returns false.
+// The variable at fault: what the source calls the bad value that the crashed
+// instruction used, as far as code and debug information prove it. That is the pointer
+// of the memory operand that faulted, an index that is outside of its array, the
+// address that a call or a jump went to, or the divisor.
+//
+// argument_fault.c looks at the crashed instruction, argument_passed.c at what was
+// passed to a library's function that crashed. Each part of the search is a function
+// that names the bad value, or returns false.
 #pragma once
 #include <jansson.h>
 
+#include "symbolizer/arguments/argument_stack.h"
 #include "symbolizer/fault/argument_index.h"
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/library_functions.h"
+
+// argument_fault_find gives crash.variable of report, whose crashed thread is stack:
+// {"expression", "frame", "function", "value", "confidence", ...}. shown is what the
+// report shows of its variables (argument_report.h). NULL: nothing is proved.
+json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
+                            const json_t *frames, const json_t *shown);
+
+// fatal_calls_find gives what a library said when it ended the program, where it keeps
+// no copy of that: the text, the file and the line that were passed to its function for
+// fatal errors, as the code before the call proves. Of the values of a format, texts
+// and ints that were passed in registers are filled in. frames are those of the crashed
+// thread. NULL: no such function is on the stack, or its text is not known. What may be
+// secret is masked.
+json_t *fatal_calls_find(const struct argument_stack *stack, const json_t *frames);
 
 enum { FAULT_WORD_BYTES = 8 };
 

@@ -395,15 +395,6 @@ static bool open_cache(struct symbol_image *image)
     return true;
 }
 
-// leave_cache opens the files after all, because the cache is damaged.
-static void leave_cache(struct symbol_image *image)
-{
-    symbol_cache_folder_forget(image->search->cache_folder, &image->id);
-    image->cached = false;
-    image->usable = false;
-    open_files(image);
-}
-
 enum ch_status symbol_image_open(struct symbol_image **out, const char *path,
                                  const struct build_id *id,
                                  const struct debug_search *search, bool names_only)
@@ -567,15 +558,6 @@ static void set_frame_line(struct symbol_image *image, struct unit *unit,
     frame->column = row->line != 0 ? row->column : 0;
 }
 
-static void set_function_start(const struct unit *unit, uint32_t scope, uint64_t vaddr,
-                               struct symbol_frame *frame)
-{
-    struct unit_function function;
-    unit_function_start(unit, scope, vaddr, &function);
-    frame->entry = function.entry;
-    frame->start = function.start;
-}
-
 // name_scope names the frame of scope, and gives its call site: that is an attribute of
 // the inlined call, but belongs to the frame after it.
 static bool name_scope(struct symbol_image *image, struct unit *unit, uint32_t scope,
@@ -608,7 +590,10 @@ static size_t find_scopes(struct symbol_image *image, struct unit *unit, uint64_
            name_scope(image, unit, scope, &frames[count], &caller)) {
         struct symbol_frame *frame = &frames[count++];
         if (!frame->inlined) {
-            set_function_start(unit, scope, vaddr, frame);
+            struct unit_function function;
+            unit_function_start(unit, scope, vaddr, &function);
+            frame->entry = function.entry;
+            frame->start = function.start;
             return count;
         }
         if (count == SYMBOL_FRAMES_MAX) {
@@ -689,8 +674,12 @@ size_t symbol_image_find(struct symbol_image *image, uint64_t vaddr,
     if (image->cached &&
         symbol_cache_find(&image->cache, vaddr, frames, &count) == CH_OK)
         return count;
-    if (image->cached)
-        leave_cache(image);
+    if (image->cached) { // and damaged: the files are opened after all
+        symbol_cache_folder_forget(image->search->cache_folder, &image->id);
+        image->cached = false;
+        image->usable = false;
+        open_files(image);
+    }
     return find_in_files(image, vaddr, frames);
 }
 

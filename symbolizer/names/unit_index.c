@@ -84,12 +84,6 @@ static enum ch_status add_listed_ranges(struct reading *reading, uint64_t die_of
     return CH_OK;
 }
 
-static void close_scopes(struct open_scopes *open, uint32_t depth)
-{
-    while (open->count != 0 && open->depth[open->count - 1] >= depth)
-        open->count--;
-}
-
 static enum ch_status add_scope(struct reading *reading, const struct die_code *code)
 {
     struct unit_scopes *scopes = reading->scopes;
@@ -119,7 +113,9 @@ static enum ch_status read_scopes(struct reading *reading, struct die_scan *scan
         enum ch_status status = die_scan_next(scan, &code, &closed);
         if (status != CH_OK)
             return status == CH_ERR_NO_MEMORY ? status : CH_OK;
-        close_scopes(&reading->open, closed);
+        struct open_scopes *open = &reading->open;
+        while (open->count != 0 && open->depth[open->count - 1] >= closed)
+            open->count--;
         if (code.inlined && reading->part != UNIT_SCOPES_ALL)
             continue;
         status = add_scope(reading, &code);
@@ -295,15 +291,6 @@ void unit_index_deinit(struct unit_index *index)
     *index = (struct unit_index){ 0 };
 }
 
-static enum ch_status add_unranged(struct unit_index *index, uint32_t unit)
-{
-    if (!array_reserve(&index->unranged, &index->unranged_capacity,
-                       index->unranged_count, sizeof(unit)))
-        return CH_ERR_NO_MEMORY;
-    index->unranged[index->unranged_count++] = unit;
-    return CH_OK;
-}
-
 // add_unit_ranges adds a unit with the ranges in its entry.
 static enum ch_status add_unit_ranges(struct unit_index *index, uint32_t unit)
 {
@@ -323,7 +310,13 @@ static enum ch_status add_unit_ranges(struct unit_index *index, uint32_t unit)
         if (status != CH_OK)
             return status;
     }
-    return stated ? CH_OK : add_unranged(index, unit);
+    if (stated)
+        return CH_OK;
+    if (!array_reserve(&index->unranged, &index->unranged_capacity,
+                       index->unranged_count, sizeof(unit)))
+        return CH_ERR_NO_MEMORY;
+    index->unranged[index->unranged_count++] = unit;
+    return CH_OK;
 }
 
 // need_stated reads the entries of units that .debug_aranges does not mention.

@@ -43,13 +43,6 @@ static enum ch_status check_parts(const struct type_table *table, uint32_t index
     return CH_OK;
 }
 
-// is_sliced returns true if the type may have bit-fields.
-static bool is_sliced(const struct type *type)
-{
-    return type->kind == TYPE_INTEGER || type->kind == TYPE_ENUM ||
-           type->kind == TYPE_FLOAT;
-}
-
 static enum ch_status check_scalar(const struct type_table *table,
                                    const struct type *type)
 {
@@ -61,7 +54,10 @@ static enum ch_status check_scalar(const struct type_table *table,
     case TYPE_FLOAT:
         return type->size <= 64 ? CH_OK : CH_ERR_MALFORMED;
     case TYPE_SLICE:
-        return is_sliced(target) && type->bits <= 128 ? CH_OK : CH_ERR_MALFORMED;
+        if (target->kind != TYPE_INTEGER && target->kind != TYPE_ENUM &&
+            target->kind != TYPE_FLOAT)
+            return CH_ERR_MALFORMED; // it cannot be a bit-field
+        return type->bits <= 128 ? CH_OK : CH_ERR_MALFORMED;
     default:
         return CH_OK;
     }

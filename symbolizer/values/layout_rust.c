@@ -10,7 +10,6 @@
 
 enum {
     NODE_ITEMS = 11, // of a node of a B-tree
-    NODE_EDGES = 12,
     TREE_DEPTH = 12,
     PROBED = 4096, // bytes of a hash table that are looked at
 };
