@@ -47,7 +47,7 @@
 #include "agent/raw/finish.h"
 #include "agent/raw/raw_report.h"
 #include "agent/raw/store.h"
-#include "agent/trace/trace_seize.h"
+#include "agent/trace/trace.h"
 #include "base/clock.h"
 #include "base/settings/settings.h"
 #include "base/system/file.h"
@@ -139,15 +139,6 @@ static const char *warm_variable(void *context, const char *name)
     return getenv(name);
 }
 
-// warm_entries opens the files of /proc that every report reads.
-static void warm_entries(pid_t pid)
-{
-    static const char *const names[] = { "status", "stat", "cmdline", "cgroup" };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        read_process_file_keep(pid, names[i]);
-    facts_remember_root(pid);
-}
-
 // warm_begin prepares for a crash of process pid; 0: of one that is not known.
 static void warm_begin(pid_t pid, const struct settings *settings)
 {
@@ -157,7 +148,11 @@ static void warm_begin(pid_t pid, const struct settings *settings)
     (void)finish_is_possible();
     store_ahead(settings, warm_variable);
     if (pid != 0) {
-        warm_entries(pid);
+        // The files of /proc that every report reads.
+        static const char *const names[] = { "status", "stat", "cmdline", "cgroup" };
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            read_process_file_keep(pid, names[i]);
+        facts_remember_root(pid);
         warm_report(pid, settings);
     }
     target_memory_warm();

@@ -99,13 +99,6 @@ static bool has_frame_outward(pid_t tid, uint64_t sp, const struct stopped_threa
                         then);
 }
 
-// has_signal_frame returns true if the stack, from sp outward, has a signal frame with
-// the registers of then: on the same stack, or near sp.
-static bool has_signal_frame(pid_t tid, uint64_t sp, const struct stopped_thread *then)
-{
-    return has_frame_outward(tid, sp, then) || has_frame_in(tid, sp, SCAN_BYTES, then);
-}
-
 static size_t read_caught_memory(void *source, uint64_t address, void *to, size_t size)
 {
     return read_caught_thread(*(const pid_t *)source, address, to, size);
@@ -242,7 +235,9 @@ static bool caught_is_open(const struct trace_caught *caught,
 {
     uint64_t sp = now->registers.value[unwind_arch_native()->sp];
     return trace_caught_is_there(caught, now) ||
-           has_signal_frame(now->tid, sp, &caught->thread) ||
+           // From sp outward, or near it, is a signal frame with these registers.
+           has_frame_outward(now->tid, sp, &caught->thread) ||
+           has_frame_in(now->tid, sp, SCAN_BYTES, &caught->thread) ||
            find_injected_call(now, &caught->thread.registers) != 0;
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/trace/trace_seize.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/live/stop_registers.h"
+#include "agent/trace/trace.h"
 #include "agent/trace/trace_state.h"
 #include "base/clock.h"
 

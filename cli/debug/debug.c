@@ -20,7 +20,6 @@
 #include "base/hex.h"
 #include "base/system/file.h"
 #include "cli/debug/debug_core.h"
-#include "cli/debug/debug_launch.h"
 #include "cli/debug/debug_script.h"
 #include "cli/render/render.h"
 #include "cli/session/collector_client.h"

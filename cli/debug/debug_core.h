@@ -9,6 +9,7 @@
 // address that no process has memory at. User: debug.c.
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -52,3 +53,20 @@ struct debug_files {
 CH_CHECKED enum ch_status debug_core_write(const json_t *report,
                                            const struct debug_files *files,
                                            struct text *out);
+
+// debug_launch is what goes with a core of a report: command files that show the report
+// inside gdb and lldb, and the configurations of editors that debug the core.
+struct debug_launch {
+    const json_t *report; // expanded
+    const char *core;     // the absolute path of the core
+    const char *program;  // of the program's file; NULL: it is not here
+};
+
+// debug_launch_scripts writes CORE.gdb and CORE.lldb. Names of the report are data in
+// them, never commands. false: it said why.
+bool debug_launch_scripts(const struct debug_launch *launch);
+
+// debug_launch_vscode writes .vscode/launch.json in the current folder, or prints the
+// configurations where there is one, and the arguments of attach for gdb's own debug
+// adapter. false: it said why.
+bool debug_launch_vscode(const struct debug_launch *launch);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/node/node_ledger.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include "base/clock.h"
 #include "base/system/file.h"
 #include "base/text.h"
+#include "cli/node/node.h"
 
 #define RATES_FILE "node-rates"
 enum {

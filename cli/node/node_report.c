@@ -77,11 +77,6 @@ static void node_container_read(pid_t pid, const char *root, struct node_contain
     text_clear(&out->file);
 }
 
-static void node_container_deinit(struct node_container *container)
-{
-    text_deinit(&container->file);
-}
-
 // node_container_describe returns the names in the file, with the keys that
 // `surroundings` of a report has for them.
 static json_t *node_container_describe(const struct node_container *container)
@@ -258,7 +253,7 @@ int node_report(struct node *node, pid_t pid, int fd)
         else
             entry.core = core;
     }
-    node_container_deinit(&subject.container);
+    text_deinit(&subject.container.file);
     entry.core_is_cut = node->core == NODE_CORE_FULL && !store.passed_whole;
     node_ledger_add(&session->spool, &entry);
     return result;
