@@ -263,14 +263,6 @@ static void log_agent_line(const struct agent *agent, const char *format, ...)
     (void)bounded_write(agent->log_fd, line, size, STALL_MS);
 }
 
-// arm_deadline has the kernel kill us should we ever hang: the process's own watchdog
-// may not exist by then.
-static void arm_deadline(uint64_t timeout_ms)
-{
-    timer_t timer;
-    (void)stall_start_timer(SIGKILL, timeout_ms, 0, &timer);
-}
-
 // limit_resources bounds what a process with corrupt or hostile data can make us use,
 // beyond what was used before. The free phase sets its own limits.
 static void limit_resources(uint64_t timeout_ms)
@@ -382,20 +374,13 @@ static bool dies_beside_us(const struct agent *agent)
            agent->capture.process.rss_bytes >> 20 >= MUCH_MB;
 }
 
-// make_way sleeps until the process is dead, or about as long as a small one takes to
-// die. The process may need this very CPU, which the free phase would keep busy.
-static void make_way(pid_t pid)
-{
-    enum { SMALL_DEATH_MS = 2 };
-    (void)process_await_end(pid, SMALL_DEATH_MS);
-}
-
 // let_die answers the handler, and waits until the stopped threads are dead and reaped,
 // because the parent cannot reap a thread that its tracer has not reaped. Only then are
 // the copies of the process put where the free phase finds them: its threads need the
 // processors to die. tell_written: the handler does not know of the report yet.
 static void let_die(struct agent *agent, struct finish *finish, bool tell_written)
 {
+    enum { SMALL_DEATH_MS = 2 };
     struct capture *capture = &agent->capture;
     bool beside = dies_beside_us(agent);
     if (agent->traced)
@@ -410,7 +395,9 @@ static void let_die(struct agent *agent, struct finish *finish, bool tell_writte
     if (!agent->traced)
         stop_await_termination(&capture->stop, (unsigned)agent->settings.timeout_ms);
     if (agent->request.crash.dies && !beside)
-        make_way(agent->request.pid);
+        // It may need this very CPU, which the free phase would keep busy: sleep until
+        // it is dead, or about as long as a small process takes to die.
+        (void)process_await_end(agent->request.pid, SMALL_DEATH_MS);
     finish_keep(finish, &agent->held);
 }
 
@@ -421,14 +408,6 @@ static void take_traced(struct agent *agent)
     agent->request = traced.request;
     agent->capture.stop = traced.stop;
     agent->capture.memory_fd = traced.memory_fd;
-}
-
-// run_tracer runs the tracer, and returns for each crash in a process of its own.
-static void run_tracer(struct agent *agent, const char *pid)
-{
-    trace_serve((pid_t)strtol(pid, NULL, 10), REQUEST_CHANNEL_FD, &agent->settings,
-                &traced);
-    take_traced(agent);
 }
 
 // prepare_agent does what can be done before there is a process to work on.
@@ -450,7 +429,10 @@ static void prepare_agent(struct agent *agent)
 static void set_up_agent(struct agent *agent)
 {
     agent->log_fd = log_file_open(agent->settings.log);
-    arm_deadline(agent->settings.timeout_ms);
+    // The kernel kills us should we ever hang: the watchdog of the process itself may
+    // not exist by then.
+    timer_t timer;
+    (void)stall_start_timer(SIGKILL, agent->settings.timeout_ms, 0, &timer);
     if (!agent->prepared)
         prepare_agent(agent);
 }
@@ -561,8 +543,12 @@ static int run_agent(int argc, char **argv)
     sanitize_hide_people(agent.settings.pii == SETTING_NO);
     if (argc > 1 && strcmp(argv[1], "--daemon") == 0)
         serve_daemon(&agent, &again);
-    if (argc > 2 && strcmp(argv[1], "--trace") == 0)
-        run_tracer(&agent, argv[2]);
+    if (argc > 2 && strcmp(argv[1], "--trace") == 0) {
+        // The tracer returns for each crash in a process of its own.
+        trace_serve((pid_t)strtol(argv[2], NULL, 10), REQUEST_CHANNEL_FD,
+                    &agent.settings, &traced);
+        take_traced(&agent);
+    }
     if (argc == 1)
         spare_descriptors();
     agent.capture.same_root = argc == 1;

@@ -30,14 +30,6 @@ static FILE *open_source_file(const char *path)
     return file;
 }
 
-// add_source_line appends a line, without what is beyond its first LINE_BYTES.
-static void add_source_line(struct text *text, const char *line, uint32_t number,
-                            bool is_marked)
-{
-    text_appendf(text, "%c %6" PRIu32 " | %.*s\n", is_marked ? '>' : ' ', number,
-                 (int)strcspn(line, "\r\n"), line);
-}
-
 int crashhook_symbol_snippet(const struct crashhook_symbol *symbol, unsigned around,
                              char **out)
 {
@@ -54,7 +46,9 @@ int crashhook_symbol_snippet(const struct crashhook_symbol *symbol, unsigned aro
     uint32_t number = 1;
     while (fgets(line, sizeof(line), file) != NULL) {
         if (begins && number >= first)
-            add_source_line(&text, line, number, number == wanted);
+            text_appendf(&text, "%c %6" PRIu32 " | %.*s\n",
+                         number == wanted ? '>' : ' ', number,
+                         (int)strcspn(line, "\r\n"), line);
         begins = strchr(line, '\n') != NULL;
         number += begins;
         if (number > wanted && number - wanted > around)

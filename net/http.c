@@ -182,14 +182,6 @@ static CURL *create_client(char *why, size_t size)
     return client;
 }
 
-static CURL *borrow_client(char *why, size_t size)
-{
-    pthread_mutex_lock(&lock);
-    CURL *client = idle_count != 0 ? idle[--idle_count] : create_client(why, size);
-    pthread_mutex_unlock(&lock);
-    return client;
-}
-
 static void return_client(CURL *client)
 {
     // libcurl keeps pointers, and what they lead to ends with the request.
@@ -370,7 +362,10 @@ enum ch_status http_send(const struct http_request *request, struct http_reply *
         (void)snprintf(out->error, sizeof(out->error), "no time is left for it");
         return CH_ERR_IO;
     }
-    CURL *client = borrow_client(out->error, sizeof(out->error));
+    pthread_mutex_lock(&lock);
+    CURL *client = idle_count != 0 ? idle[--idle_count]
+                                   : create_client(out->error, sizeof(out->error));
+    pthread_mutex_unlock(&lock);
     if (client == NULL)
         return CH_ERR_IO;
     transfer.client = client;

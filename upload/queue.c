@@ -362,16 +362,6 @@ static enum ch_status mark_targets(const struct queue *queue, const char *id,
     return spool_state_write(queue->spool, id, state);
 }
 
-// hold_back marks the report as skipped for every target.
-static enum ch_status hold_back(struct queue *queue, struct parcel *parcel)
-{
-    char why[96];
-    (void)snprintf(why, sizeof(why), "held back: more than %llu crashes in %llu ms",
-                   (unsigned long long)queue->rate.count,
-                   (unsigned long long)queue->rate.ms);
-    return mark_targets(queue, parcel->id, &parcel->state, TARGET_SKIPPED, why);
-}
-
 // take_counts adds to a report the counts of its program's crashes that were not sent,
 // and stores the result at once: the spool has them no more.
 static enum ch_status take_counts(struct queue *queue, struct parcel *parcel)
@@ -398,6 +388,7 @@ static enum ch_status take_counts(struct queue *queue, struct parcel *parcel)
 static enum ch_status admit_report(struct queue *queue, struct parcel *parcel,
                                    bool *out_send)
 {
+    char why[96];
     const char *fingerprint = report_string(parcel->report, "fingerprint");
     const struct spool_crash crash = { .id = parcel->id,
                                        .executable = executable_of(parcel->report),
@@ -408,9 +399,12 @@ static enum ch_status admit_report(struct queue *queue, struct parcel *parcel,
         spool_counts_admit(queue->spool, &crash, queue->rate, out_send);
     if (status != CH_OK)
         return status;
-    if (!*out_send)
-        return hold_back(queue, parcel);
-    return take_counts(queue, parcel);
+    if (*out_send)
+        return take_counts(queue, parcel);
+    (void)snprintf(why, sizeof(why), "held back: more than %llu crashes in %llu ms",
+                   (unsigned long long)queue->rate.count,
+                   (unsigned long long)queue->rate.ms);
+    return mark_targets(queue, parcel->id, &parcel->state, TARGET_SKIPPED, why);
 }
 
 // read_delivery_state reads what became of the report; a damaged file counts as

@@ -302,15 +302,6 @@ static void find_core_words(struct core_capture *all)
     crash->get_globals = core_sections_symbol(&all->images, "__cxa_get_globals");
 }
 
-// note_tag_fault reads the tag of the memory that a pointer with another tag led to.
-static void note_tag_fault(const struct core_file *core, struct target_crash *crash)
-{
-    crash->has_memory_tag =
-        core->machine == ELF_AARCH64 && target_crash_untag(&crash->info) &&
-        core_file_tag(core, (uint64_t)(uintptr_t)crash->info.si_addr,
-                      &crash->memory_tag) == CH_OK;
-}
-
 // set_core_crash takes the first thread and its signal as the crash. A core made of a
 // running process has no signal, and thus no crash.
 static void set_core_crash(struct core_capture *all, const struct stat *info)
@@ -338,7 +329,11 @@ static void set_core_crash(struct core_capture *all, const struct stat *info)
         fill_siginfo(&core->signal, &crash->info);
     else
         crash->info.si_signo = thread->signal;
-    note_tag_fault(core, crash);
+    // The tag of the memory that a pointer with another tag led to.
+    crash->has_memory_tag =
+        core->machine == ELF_AARCH64 && target_crash_untag(&crash->info) &&
+        core_file_tag(core, (uint64_t)(uintptr_t)crash->info.si_addr,
+                      &crash->memory_tag) == CH_OK;
     // The kernel dumps core for these signals only; gcore also notes the signal that
     // stopped the process.
     if (!signal_in(SIGNALS_CRASH, crash->info.si_signo))

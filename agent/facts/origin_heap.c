@@ -41,15 +41,6 @@ static bool read_heap_word(const struct capture *capture, uint64_t address,
     return memory_read_word(&capture->reader, address, out) == CH_OK;
 }
 
-// is_mapped_piece returns true if the piece has a mapping of its own.
-static bool is_mapped_piece(const struct target_mapping *mapping, uint64_t piece,
-                            uint64_t before, uint64_t size)
-{
-    return before == 0 && (piece - HEAD_BYTES) % PAGE_BYTES == 0 &&
-           size % PAGE_BYTES == 0 && size <= mapping->end - (piece - HEAD_BYTES) &&
-           size >= 32 * PAGE_BYTES;
-}
-
 bool origin_heap_is_piece(const struct capture *capture, uint64_t address)
 {
     const struct target_mapping *mapping = images_mapping(&capture->images, address);
@@ -65,8 +56,9 @@ bool origin_heap_is_piece(const struct capture *capture, uint64_t address)
     uint64_t begin = address - HEAD_BYTES;
     if (size < SMALLEST || head & SIZE_UNUSED)
         return false;
-    if (head & IS_MAPPED)
-        return is_mapped_piece(mapping, address, before, size);
+    if (head & IS_MAPPED) // the piece has a mapping of its own
+        return before == 0 && begin % PAGE_BYTES == 0 && size % PAGE_BYTES == 0 &&
+               size <= mapping->end - begin && size >= 32 * PAGE_BYTES;
     if (size >= mapping->end - begin ||
         !read_heap_word(capture, begin + size + SIZE_OFFSET, &next))
         return false;

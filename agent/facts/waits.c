@@ -161,17 +161,13 @@ static const struct stopped_thread *waited_thread(const struct capture *capture,
     return NULL;
 }
 
-static bool is_live_thread(const struct capture *capture, uint32_t tid)
-{
-    return waited_thread(capture, tid) != NULL ||
-           (capture->crash != NULL && tid != 0 && (uint32_t)capture->crash->tid == tid);
-}
-
 static bool take_owner(const struct waited_lock *lock, uint32_t tid, const char *object,
                        int64_t offset, struct wait *out)
 {
-    if (!is_live_thread(lock->capture, tid))
-        return false;
+    const struct target_crash *crash = lock->capture->crash;
+    if (waited_thread(lock->capture, tid) == NULL &&
+        (crash == NULL || tid == 0 || (uint32_t)crash->tid != tid))
+        return false; // no such thread is alive
     out->object = object;
     out->address = lock->call->address + (uint64_t)offset;
     out->owner = (pid_t)tid;

@@ -203,13 +203,6 @@ static bool open_as(struct usage *usage, pid_t pid, uint32_t before)
     return true;
 }
 
-// usage_open finds where the memory of process pid is counted.
-static void usage_open(struct usage *out, pid_t pid)
-{
-    *out = (struct usage){ .pid = pid };
-    (void)open_as(out, pid, 0);
-}
-
 // usage_follow finds it again where the process is in another cgroup by now. False: it
 // is not.
 static bool usage_follow(struct usage *usage)
@@ -301,15 +294,6 @@ static uint64_t count_ooms(const struct usage *usage)
     return count;
 }
 
-// count_oomd_kills reads the attribute by which systemd-oomd counts on a cgroup.
-static uint64_t count_oomd_kills(const struct usage *usage)
-{
-    char number[24] = "";
-    ssize_t size =
-        getxattr(usage->folder, "user.oomd_kill", number, sizeof(number) - 1);
-    return size > 0 ? usage_number(number) : 0;
-}
-
 void usage_events(const struct usage *usage, struct liveness_events *out)
 {
     const size_t size = strlen(usage->folder);
@@ -327,7 +311,11 @@ void usage_events(const struct usage *usage, struct liveness_events *out)
     out->oom_kills = number_of_word(&text, "\noom_kill ");
     out->group_kills = number_of_word(&text, "\noom_group_kill ");
     out->ooms = count_ooms(usage);
-    out->oomd_kills = count_oomd_kills(usage);
+    // The attribute by which systemd-oomd counts on a cgroup.
+    char number[24] = "";
+    ssize_t length =
+        getxattr(usage->folder, "user.oomd_kill", number, sizeof(number) - 1);
+    out->oomd_kills = length > 0 ? usage_number(number) : 0;
 }
 
 static uint64_t count_since(uint64_t before, uint64_t now)
@@ -365,7 +353,8 @@ void keep_begin(struct keep *keep, pid_t pid, enum liveness_supervisor as)
                                          .supervisor_is = as,
                                          .service = find_service() } };
     facts_deinit_process(&own);
-    usage_open(&keep->usage, pid);
+    keep->usage = (struct usage){ .pid = pid };
+    (void)open_as(&keep->usage, pid, 0);
     usage_events(&keep->usage, &keep->before);
 }
 

@@ -16,12 +16,6 @@ bool heap_state_is_sane(const struct heap_state *state)
            state->trap == state->base + state->bytes - page;
 }
 
-static uint64_t slot_start(const struct heap_state *state, uint64_t slot)
-{
-    return state->base + state->page_bytes +
-           slot * (HEAP_SLOT_BYTES + state->page_bytes);
-}
-
 bool heap_event_is_sane(const struct heap_event *event)
 {
     return event->cbf_size <= sizeof(event->cbf) && event->origin < HEAP_ORIGINS;
@@ -32,7 +26,8 @@ static bool heap_read_block(const struct memory_reader *reader,
                             const struct heap_state *state, uint64_t slot,
                             struct heap_block *out)
 {
-    uint64_t start = slot_start(state, slot);
+    uint64_t start =
+        state->base + state->page_bytes + slot * (HEAP_SLOT_BYTES + state->page_bytes);
     uint64_t at;
     return !__builtin_add_overflow(state->blocks, slot * sizeof(*out), &at) &&
            memory_read(reader, at, out, sizeof(*out)) == CH_OK &&

@@ -114,14 +114,6 @@ static void try_as_child(const struct settings *settings, uid_t user, gid_t grou
     _exit((int)verdict);
 }
 
-// propose_drop_folder proposes to make the folder that an installed package makes.
-static void propose_drop_folder(struct text *fix)
-{
-    if (access(SETTINGS_DROP_FOLDER, F_OK) != 0)
-        text_append_string(
-            fix, "install -d -m 1733 -o root -g root " SETTINGS_DROP_FOLDER "\n");
-}
-
 enum doctor_verdict doctor_user(struct doctor *doctor, struct doctor_finding *out)
 {
     enum { WORDS_MAX = 4096 };
@@ -148,8 +140,10 @@ enum doctor_verdict doctor_user(struct doctor *doctor, struct doctor_finding *ou
     (void)!text_read(&out->line, words[0], WORDS_MAX);
     (void)close(words[0]);
     int verdict = pid > 0 ? doctor_await(pid) : -1;
-    if (verdict != DOCTOR_FINE)
-        propose_drop_folder(&out->fix);
+    if (verdict != DOCTOR_FINE && access(SETTINGS_DROP_FOLDER, F_OK) != 0)
+        // As an installed package makes it.
+        text_append_string(
+            &out->fix, "install -d -m 1733 -o root -g root " SETTINGS_DROP_FOLDER "\n");
     return verdict >= DOCTOR_FINE && verdict <= DOCTOR_TROUBLE
                ? (enum doctor_verdict)verdict
                : DOCTOR_TROUBLE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A command is one file of this folder and one row of the table in main.c.
+// A command is one file or folder of cli/ and one row of the table in main.c.
 //
 // Data goes to stdout, messages to stderr: one line that says what failed, about what,
 // and why. main.c parses the options, prints --help from the same rows, and checks at

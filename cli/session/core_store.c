@@ -468,17 +468,12 @@ static bool keep_as_owner(const struct core_work *work, const struct text *repor
     _exit(keep_report(work, &session, report));
 }
 
-// has_own_spool returns true if the report belongs in a spool that the process's own
-// variables name.
-static bool has_own_spool(const struct core_work *work)
-{
-    return !work->store->stays_here && work->owner_is_safe && work->dumped.our_files &&
-           own_variable(&work->dumped.environment, "CRASHHOOK_SPOOL") != NULL;
-}
-
 static int keep_where_wanted(const struct core_work *work, const struct text *report)
 {
-    if (has_own_spool(work) && keep_as_owner(work, report))
+    // The variables of the process itself may name a spool.
+    if (!work->store->stays_here && work->owner_is_safe && work->dumped.our_files &&
+        own_variable(&work->dumped.environment, "CRASHHOOK_SPOOL") != NULL &&
+        keep_as_owner(work, report))
         return COMMAND_DONE;
     return keep_report(work, work->store->session, report);
 }

@@ -117,6 +117,21 @@ static enum ch_status btf_read_ctf(struct btf *btf, struct cursor *sections,
     return status;
 }
 
+// btf_string gives the string that a name refers to, NULL if there is none.
+static const char *btf_string(const struct btf *btf, uint32_t name)
+{
+    struct cursor outside = btf->outside;
+    if (btf->is_ctf && name & OUTSIDE_BIT) {
+        cursor_seek(&outside, name & ~OUTSIDE_BIT);
+        return cursor_left(&btf->outside) != 0 ? btf_limited_string(outside) : "(?)";
+    }
+    while (btf->base != NULL && name < btf->string_base)
+        btf = btf->base;
+    struct cursor strings = btf->strings;
+    cursor_seek(&strings, name - btf->string_base);
+    return btf_limited_string(strings);
+}
+
 enum ch_status btf_init(struct btf *btf, struct cursor bytes, const struct btf *base)
 {
     struct btf_layout layout;
@@ -169,20 +184,6 @@ void btf_deinit(struct btf *btf)
 {
     free(btf->inflated);
     *btf = (struct btf){ .unit = NULL };
-}
-
-const char *btf_string(const struct btf *btf, uint32_t name)
-{
-    struct cursor outside = btf->outside;
-    if (btf->is_ctf && name & OUTSIDE_BIT) {
-        cursor_seek(&outside, name & ~OUTSIDE_BIT);
-        return cursor_left(&btf->outside) != 0 ? btf_limited_string(outside) : "(?)";
-    }
-    while (btf->base != NULL && name < btf->string_base)
-        btf = btf->base;
-    struct cursor strings = btf->strings;
-    cursor_seek(&strings, name - btf->string_base);
-    return btf_limited_string(strings);
 }
 
 // btf_parts_size gives the size of what follows a type.

@@ -109,9 +109,6 @@ CH_CHECKED enum ch_status btf_init(struct btf *btf, struct cursor bytes,
 // btf_deinit frees what btf holds; a zeroed one is empty.
 void btf_deinit(struct btf *btf);
 
-// btf_string gives the string that a name refers to, NULL if there is none.
-const char *btf_string(const struct btf *btf, uint32_t name);
-
 // btf_next_type reads a type. The first has number 1, or of BTF with a base the number
 // after that one's last. CH_END: there are no more.
 CH_CHECKED enum ch_status btf_next_type(struct btf *btf, struct btf_type *out);

@@ -44,11 +44,6 @@ struct piece {
     size_t size;
 };
 
-static bool map_starts_with(struct piece whole, const char *start, size_t size)
-{
-    return size <= whole.size && memcmp(whole.bytes, start, size) == 0;
-}
-
 static struct piece drop_prefix(struct piece whole, size_t size)
 {
     return (struct piece){ whole.bytes + size, whole.size - size };
@@ -169,7 +164,8 @@ static size_t longest_prefix(const struct image_map_prefixes *prefixes,
     size_t longest = 0;
     for (uint64_t code = 0; code < FIRST_CODE + prefixes->count; code++) {
         struct piece prefix = find_prefix(prefixes, code);
-        if (prefix.size <= longest || !map_starts_with(path, prefix.bytes, prefix.size))
+        if (prefix.size <= longest || prefix.size > path.size ||
+            memcmp(path.bytes, prefix.bytes, prefix.size) != 0)
             continue;
         longest = prefix.size;
         *out_code = code;

@@ -110,15 +110,6 @@ static bool pack_is_same(const json_t *a, const json_t *b)
     return false; // true, false and null are singletons
 }
 
-// is_variable is true if the element can be split into what its place has and what
-// differs.
-static bool is_variable(const json_t *element)
-{
-    return json_is_object(element) && json_object_get(element, "varies") == NULL &&
-           json_object_get(element, "list") == NULL &&
-           json_object_get(element, "inlined") == NULL;
-}
-
 // pack_is_variable_list is true if the member of a frame is a list of variables, whose
 // values differ from thread to thread.
 static bool pack_is_variable_list(const char *key, const json_t *value)
@@ -127,9 +118,14 @@ static bool pack_is_variable_list(const char *key, const json_t *value)
         report_table_find(report_table_lists, REPORT_TABLE_LISTS, key) ==
             REPORT_TABLE_LISTS)
         return false;
-    for (size_t i = 0; i < json_array_size(value); i++)
-        if (!is_variable(json_array_get(value, i)))
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        // An element is split into what its place has and what differs.
+        const json_t *element = json_array_get(value, i);
+        if (!json_is_object(element) || json_object_get(element, "varies") != NULL ||
+            json_object_get(element, "list") != NULL ||
+            json_object_get(element, "inlined") != NULL)
             return false;
+    }
     return true;
 }
 

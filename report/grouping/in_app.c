@@ -124,12 +124,6 @@ static struct in_app_subject in_app_subject_of(const char *text)
     return (struct in_app_subject){ text, text != NULL ? strlen(text) : 0 };
 }
 
-// in_app_interpreter is the file name of an image, for a frame without a source file.
-static const char *in_app_interpreter(const struct in_app_frame *frame)
-{
-    return frame->image != NULL && frame->file == NULL ? file_name(frame->image) : NULL;
-}
-
 // in_app_facts_fill collects what a frame is compared by; name holds its scoped name
 // where frame does not.
 static void in_app_facts_fill(struct in_app_facts *facts,
@@ -160,7 +154,9 @@ static void in_app_facts_fill(struct in_app_facts *facts,
     // is the program's, whatever its name.
     if (frame->is_static && frame->file == NULL)
         facts->subjects[IN_APP_STATIC] = called;
-    facts->subjects[IN_APP_INTERPRETER] = in_app_subject_of(in_app_interpreter(frame));
+    bool is_interpreter = frame->image != NULL && frame->file == NULL;
+    facts->subjects[IN_APP_INTERPRETER] =
+        in_app_subject_of(is_interpreter ? file_name(frame->image) : NULL);
 }
 
 // in_app_may_match is false for most rules: the text begins with another byte.
@@ -306,13 +302,6 @@ static bool in_app_word_is(const char *word, size_t length, const char *wanted)
            memcmp(word + 1, wanted + 1, length - 1) == 0;
 }
 
-// in_app_fails_first is true for a verb that says so at the beginning of a name alone:
-// a function that begins with "throw" throws, one that ends with it may not.
-static bool in_app_fails_first(const char *word)
-{
-    return strcmp(word, "throw") == 0 || strcmp(word, "raise") == 0;
-}
-
 bool in_app_is_failing(const char *name)
 {
     const char *last = scoped_name_last(name);
@@ -326,8 +315,11 @@ bool in_app_is_failing(const char *name)
         while (islower((unsigned char)at[length]))
             length++;
         for (size_t i = 0; in_app_failing_words[i] != NULL; i++) {
-            if (in_app_word_is(at, length, in_app_failing_words[i]) &&
-                (at == last || !in_app_fails_first(in_app_failing_words[i])))
+            const char *word = in_app_failing_words[i];
+            // What begins with "throw" throws; what ends with it may not.
+            if (in_app_word_is(at, length, word) &&
+                (at == last ||
+                 (strcmp(word, "throw") != 0 && strcmp(word, "raise") != 0)))
                 return true;
         }
         at += length;

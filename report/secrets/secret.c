@@ -433,15 +433,6 @@ static void changes_add(struct changes *changes, char c)
     changes->before = class;
 }
 
-static bool value_is(const char *value, size_t length, const char *const *list)
-{
-    for (; *list != NULL; list++) {
-        if (strlen(*list) == length && strncasecmp(*list, value, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 // value_is_none is true for a word that is in the place of a secret and is none.
 static bool value_is_none(const char *value, size_t length)
 {
@@ -453,7 +444,11 @@ static bool value_is_none(const char *value, size_t length)
     };
     while (length > 0 && strchr(")]}.!", value[length - 1]) != NULL)
         length--;
-    return length == 0 || value_is(value, length, none);
+    for (size_t i = 0; none[i] != NULL; i++) {
+        if (strlen(none[i]) == length && strncasecmp(none[i], value, length) == 0)
+            return true;
+    }
+    return length == 0;
 }
 
 static bool value_ends_in(const char *value, size_t length, const char *end)
@@ -725,17 +720,6 @@ static bool word_may_be_chance(const struct changes *word)
            (pairs < SHORT && word->upper != 0);
 }
 
-// group_is_chance: in random text nearly every second letter differs from its neighbour
-// in class, in names and paths one of five.
-static bool group_is_chance(const struct group *group)
-{
-    enum { UPPER_LEAST = 4, LOWER_LEAST = 4, LEAST_IN = 4 };
-    return group->upper >= UPPER_LEAST && group->lower >= LOWER_LEAST &&
-           group->digit != 0 &&
-           group->upper + group->lower + group->digit >= CHANCE_LEAST &&
-           group->change * LEAST_IN >= group->change + group->same;
-}
-
 // group_add ends the word at offset at of the run, and returns whether the group is
 // random.
 static bool group_add(struct group *group, size_t at)
@@ -751,7 +735,13 @@ static bool group_add(struct group *group, size_t at)
     group->digit += word.digit;
     group->change += word.change;
     group->same += word.same;
-    return group_is_chance(group);
+    // In random text nearly every second letter differs from its neighbour in class, in
+    // names and paths one of five.
+    enum { UPPER_LEAST = 4, LOWER_LEAST = 4, LEAST_IN = 4 };
+    return group->upper >= UPPER_LEAST && group->lower >= LOWER_LEAST &&
+           group->digit != 0 &&
+           group->upper + group->lower + group->digit >= CHANCE_LEAST &&
+           group->change * LEAST_IN >= group->change + group->same;
 }
 
 struct secret_chance secret_value_chance(const char *text)

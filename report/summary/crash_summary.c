@@ -278,14 +278,6 @@ static const char *const access_verbs[] = {
     [CRASH_ACCESS_EXECUTE] = "Jump to",
 };
 
-// summarize_misaligned describes an access whose address the kernel did not report.
-static void summarize_misaligned(const struct crash_facts *f, struct text *out)
-{
-    text_appendf(out,
-                 "%s 0x%" PRIx64 ", which is not aligned as the instruction needs it",
-                 access_verbs[f->access], f->operand.address);
-}
-
 static void summarize_fault(const struct crash_facts *f, enum crash_kind kind,
                             struct text *out)
 {
@@ -301,7 +293,10 @@ static void summarize_fault(const struct crash_facts *f, enum crash_kind kind,
         [CRASH_KIND_OTHER] = { NULL, false },
     };
     if (f->operand.misaligned) {
-        summarize_misaligned(f, out);
+        // The kernel did not report the address.
+        text_appendf(
+            out, "%s 0x%" PRIx64 ", which is not aligned as the instruction needs it",
+            access_verbs[f->access], f->operand.address);
         return;
     }
     text_appendf(out, "%s 0x%" PRIx64, access_verbs[f->access], f->address);
@@ -572,13 +567,6 @@ static void summarize_division(const struct crash_facts *f, enum crash_kind kind
     text_append_string(out, words);
 }
 
-// summarize_refused describes a privileged instruction.
-static void summarize_refused(const struct crash_facts *f, struct text *out)
-{
-    text_appendf(out, "Instruction '%s', which programs may not execute, at 0x%" PRIx64,
-                 f->instruction, f->pc);
-}
-
 static void summarize_protection_key(const struct crash_facts *f, enum crash_kind kind,
                                      struct text *out)
 {
@@ -690,7 +678,9 @@ static void summarize_signal(const struct crash_facts *f, enum crash_kind kind,
         summarize_abort(f, kind, out);
     else if (is_fault_signal(f) && kind == CRASH_KIND_ILLEGAL_INSTRUCTION &&
              f->instruction != NULL)
-        summarize_refused(f, out);
+        text_appendf(out,
+                     "Instruction '%s', which programs may not execute, at 0x%" PRIx64,
+                     f->instruction, f->pc);
     else if (is_fault_signal(f))
         summarize_fault(f, kind, out);
     else
@@ -754,15 +744,6 @@ static void append_blamed(const struct crash_facts *f, struct text *out)
     text_appendf(out, "%s = 0x%" PRIx64 ")", f->blamed.name, f->blamed.value);
 }
 
-// append_instruction reports why an instruction is illegal.
-static void append_instruction(const struct crash_facts *f, struct text *out)
-{
-    text_appendf(out, " (%s, %s)", f->instruction,
-                 f->trap ? "which compilers put where a program must not come: "
-                           "__builtin_trap, code that is not reached"
-                         : "which this processor does not have, or not for programs");
-}
-
 static void summary_append_function(struct text *out, const char *words,
                                     const char *function)
 {
@@ -795,7 +776,11 @@ void crash_summary(const struct crash_facts *f, struct text *out)
     else if (f->blamed.name != NULL)
         append_blamed(f, out);
     else if (f->signal == SIGILL && f->instruction != NULL && f->check.by == NULL)
-        append_instruction(f, out);
+        text_appendf(out, " (%s, %s)", f->instruction,
+                     f->trap
+                         ? "which compilers put where a program must not come: "
+                           "__builtin_trap, code that is not reached"
+                         : "which this processor does not have, or not for programs");
     if (f->variable.expression != NULL) {
         text_append_string(out, "; ");
         crash_variable_append(&f->variable, out);
