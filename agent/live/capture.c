@@ -206,6 +206,7 @@ enum ch_status map_query_read(struct target_images *out, pid_t pid)
 }
 
 static timer_t stall_timer;
+static timer_t set_back_timer;
 static struct itimerspec stall_time; // zero: no bound
 
 static struct timespec timespec_of_ms(uint64_t ms)
@@ -237,13 +238,14 @@ static void stall_begin(uint64_t timeout_ms)
     uint64_t every_ms = stall_ms / SET_BACK_TIMES;
     const struct sigaction action = { .sa_handler = set_back_stall,
                                       .sa_flags = SA_RESTART };
-    timer_t timer;
     if (every_ms == 0 || sigaction(SIGUSR1, &action, NULL) != 0 ||
         !stall_start_timer(SIGKILL, stall_ms, 0, &stall_timer))
         return;
     stall_time.it_value = timespec_of_ms(stall_ms);
-    if (!stall_start_timer(SIGUSR1, every_ms, every_ms, &timer))
-        stall_end();
+    if (stall_start_timer(SIGUSR1, every_ms, every_ms, &set_back_timer))
+        return;
+    stall_time.it_value = (struct timespec){ 0 };
+    set_back_stall(0);
 }
 
 void stall_end(void)
@@ -251,8 +253,9 @@ void stall_end(void)
     if (stall_time.it_value.tv_sec == 0 && stall_time.it_value.tv_nsec == 0)
         return;
     stall_time.it_value = (struct timespec){ 0 };
+    // It would end us where finish_exec has restored the signals.
+    (void)timer_settime(set_back_timer, 0, &stall_time, NULL);
     set_back_stall(0);
-    (void)signal(SIGUSR1, SIG_IGN);
 }
 
 // From so many threads on, starting one of ours costs less than it saves.

@@ -288,6 +288,37 @@ static void vectors_of_aarch64_are_found_among_the_records_of_the_context(void *
     assert_int_equal(held_vectors_saved(&memory, UNWIND_ARCH_AARCH64, 1 << 20), 0);
 }
 
+static const char *no_variable(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return NULL;
+}
+
+static void the_bound_on_reads_ends_before_signals_are_restored(void **state)
+{
+    (void)state;
+    const struct timespec longer = { .tv_nsec = 200000000 };
+    struct settings settings;
+    struct capture capture = { .settings = &settings, .bounded = true };
+    struct child child = child_start(wait_for_the_end);
+    sigset_t signals;
+    settings_read(&settings, no_variable, NULL, NULL);
+    settings.timeout_ms = 400; // a signal each 25 ms
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    enum ch_status status = capture_take(&capture, child.pid);
+    stall_end();
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    int sent = sigtimedwait(&signals, NULL, &longer);
+    sigprocmask(SIG_UNBLOCK, &signals, NULL);
+    capture_release(&capture);
+    capture_deinit(&capture);
+    child_end(&child, true);
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(sent, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +328,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mappings_are_those_of_the_text, set_up,
                                         tear_down),
         cmocka_unit_test(a_process_that_is_not_there_leaves_nothing),
+        cmocka_unit_test(the_bound_on_reads_ends_before_signals_are_restored),
         cmocka_unit_test(vectors_of_aarch64_are_found_among_the_records_of_the_context),
     };
     return cmocka_run_group_tests_name("agent/capture", tests, NULL, NULL);
