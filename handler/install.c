@@ -237,7 +237,7 @@ static void find_agent(const struct settings *settings, bool first,
     if (given && (!crash_trusts(path) || sys_getuid() != sys_geteuid())) {
         if (first)
             complain_of_name("crashhook: CRASHHOOK_AGENT is ignored: users other than "
-                             "root and this one can change '",
+                             "root and its own can change the agent '",
                              path, strlen(path), "' or a folder above it\n");
         given = false;
     }

@@ -224,15 +224,16 @@ static bool kernel_action(int signal, const struct sys_action *action,
     return syscall(SYS_rt_sigaction, signal, action, out_old, SYS_SIGSET_BYTES) == 0;
 }
 
-// tell_kernel installs our action in place of theirs, and gives the one before.
-static void tell_kernel(int signal, const struct crash_action *theirs,
+// tell_kernel installs our action in place of theirs, and gives the one before. False,
+// with errno set: a filter that the program has set refuses the call.
+static bool tell_kernel(int signal, const struct crash_action *theirs,
                         struct sys_action *out_before)
 {
     struct sys_action ours;
     crash_action_for_kernel(signal, theirs, &ours);
     if (is_left_ignored(signal, theirs))
         ours = (struct sys_action){ .handler = (uintptr_t)SIG_IGN };
-    (void)kernel_action(signal, &ours, out_before);
+    return kernel_action(signal, &ours, out_before);
 }
 
 // correct_action makes *action, which is in our table, the kernel's where that has
@@ -272,7 +273,7 @@ void actions_keep(uint64_t left)
         if ((left >> signal & 1) == 0)
             continue;
         crash_action_read(signal, &theirs);
-        tell_kernel(signal, &theirs, NULL);
+        (void)tell_kernel(signal, &theirs, NULL);
     }
 }
 
@@ -415,14 +416,15 @@ static bool runs_in_memory_of_parent(void)
     enum { VM = 1, PER_THREAD = 8 }; // KCMP_VM; a thread's clock is ~tid * 8 + its kind
     clockid_t clock = 0;
     if (pthread_getcpuclockid(pthread_self(), &clock) != 0 ||
-        ~clock / PER_THREAD == (int)syscall(SYS_gettid))
+        (uint32_t)~clock / PER_THREAD == (uint32_t)syscall(SYS_gettid))
         return false;
     if (!crash_may_call(CRASH_CALLS_PRCTL) ||
         syscall(SYS_prctl, PR_GET_SECCOMP, 0) != 0)
         return true;
     const int error = errno;
-    long compared = syscall(SYS_kcmp, getpid(), getppid(), VM, 0, 0);
-    bool shared = compared == 0 || (compared < 0 && errno != ESRCH);
+    errno = 0;
+    bool shared =
+        syscall(SYS_kcmp, getpid(), getppid(), VM, 0, 0) <= 0 && errno != ESRCH;
     errno = error;
     return shared;
 }
@@ -479,6 +481,8 @@ static int exchange_relayed(int signal, const struct sigaction *action,
         action = &ours;
     }
     int result = next_sigaction(signal, action, old);
+    if (result != 0 && relayed && ours.sa_sigaction == crash_handle)
+        crash_action_exchange(signal, &before, &before); // the one before stays in force
     if (result == 0 && old != NULL && old->sa_sigaction == crash_handle) {
         if (!relayed)
             crash_action_read(signal, &before);
@@ -511,7 +515,7 @@ void actions_take(int signal)
         prepare_for(signal, &theirs);
     crash_action_exchange(signal, &theirs, &old);
     if (before.handler != (uintptr_t)SIG_DFL)
-        tell_kernel(signal, &theirs, NULL);
+        (void)tell_kernel(signal, &theirs, NULL);
 }
 
 void actions_give_back(int signal)
@@ -532,15 +536,18 @@ static int exchange_ours(int signal, const struct sigaction *action,
 
     if (action == NULL) {
         crash_action_read(signal, &before);
-        if (old != NULL)
-            (void)kernel_action(signal, NULL, &kernel);
+        if (!kernel_action(signal, NULL, &kernel))
+            return -1;
     } else {
         // The new action is read before the old one is written: they may be one object.
         action_from_libc(&theirs, action);
         if (crash_action_calls(&theirs))
             prepare_for(signal, &theirs);
         crash_action_exchange(signal, &theirs, &before);
-        tell_kernel(signal, &theirs, &kernel);
+        if (!tell_kernel(signal, &theirs, &kernel)) {
+            crash_action_exchange(signal, &before, &theirs);
+            return -1;
+        }
     }
     if (old != NULL) {
         correct_action(&kernel, &before);

@@ -2,11 +2,17 @@
 //
 // Sets actions of signals in every way there is and prints what it is answered, with
 // names for addresses: the same without crashhook as with it.
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +20,7 @@ typedef void handler_fn(int);
 
 handler_fn *bsd_signal(int number, handler_fn *handler); // not in newer headers
 
-static int calls;
+static volatile int calls;
 
 static void first(int number)
 {
@@ -25,7 +31,7 @@ static void first(int number)
 static void second(int number)
 {
     (void)number;
-    calls++;
+    calls += 10;
 }
 
 static void reset(int number)
@@ -122,6 +128,34 @@ static void set_in_child(int number)
     signal(number, SIG_DFL);
 }
 
+// refuse_actions has the kernel refuse every sigaction from now on.
+static void refuse_actions(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = { sizeof(steps) / sizeof(steps[0]), steps };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        printf("no filter\n");
+}
+
+static void set_refused(int number)
+{
+    const struct sigaction action = { .sa_handler = second };
+    errno = 0;
+    printf("sigaction refused: %d", sigaction(number, &action, NULL));
+    printf(" %d\n", errno);
+    printf("signal refused: %s\n", name_of(signal(number, second)));
+    show("queried", number);
+    calls = 0;
+    raise(number);
+    printf("called %d\n", calls);
+}
+
 int main(void)
 {
     static const int numbers[] = { SIGSEGV, SIGABRT, SIGTRAP, SIGUSR2, SIGQUIT };
@@ -136,5 +170,10 @@ int main(void)
     printf("signal of nothing: %s\n", name_of(signal(0, first)));
     printf("signal of too much: %s\n", name_of(signal(65, first)));
     printf("signal of KILL: %s\n", name_of(signal(SIGKILL, first)));
+    signal(SIGSEGV, first);
+    signal(SIGUSR2, first);
+    refuse_actions();
+    set_refused(SIGSEGV);
+    set_refused(SIGUSR2);
     return 0;
 }
