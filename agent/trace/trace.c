@@ -17,17 +17,6 @@
 // How long the tracer sleeps at most between polls of its threads.
 enum { LOOK_EVERY_MS = 20 };
 
-static void trace_note_thread(struct trace *trace, pid_t tid, bool alive)
-{
-    uint64_t bit = UINT64_C(1) << (tid % 64);
-    if (tid <= 0 || tid >= TRACE_TIDS)
-        return;
-    if (alive)
-        trace->tids[tid / 64] |= bit;
-    else
-        trace->tids[tid / 64] &= ~bit;
-}
-
 // trace_handle handles one stop of thread tid and resumes it, or holds its process.
 static enum trace_next trace_handle(struct trace *trace, pid_t tid, int status)
 {

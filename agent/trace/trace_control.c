@@ -6,6 +6,17 @@
 
 #include "agent/trace/trace_state.h"
 
+void trace_note_thread(struct trace *trace, pid_t tid, bool traced)
+{
+    uint64_t bit = UINT64_C(1) << (tid % 64);
+    if (tid <= 0 || tid >= TRACE_TIDS)
+        return;
+    if (traced)
+        trace->tids[tid / 64] |= bit;
+    else
+        trace->tids[tid / 64] &= ~bit;
+}
+
 void trace_continue(pid_t tid, int signal)
 {
     (void)ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);

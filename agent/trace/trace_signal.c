@@ -256,11 +256,13 @@ static bool fill_exit(struct trace *trace, const struct stopped_thread *thread,
 // let_exit resumes a thread that exits. Unless it is the first of its process it is
 // detached, so that the kernel removes it at once, as it does alone: a thread that has
 // joined it may look at how many there are.
-static void let_exit(pid_t tid)
+static void let_exit(struct trace *trace, pid_t tid)
 {
     bool first = syscall(SYS_tgkill, tid, tid, 0) == 0 || errno != ESRCH;
     if (first || ptrace(PTRACE_DETACH, tid, NULL, NULL) != 0)
         trace_continue(tid, 0);
+    else
+        trace_note_thread(trace, tid, false);
 }
 
 enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
@@ -271,7 +273,7 @@ enum trace_next trace_exit_stop(struct trace *trace, pid_t tid)
     struct trace_crash crash = { .tid = tid };
     if (ptrace(PTRACE_GETEVENTMSG, tid, NULL, &status) != 0 || status == 0 ||
         !stop_registers_read(&thread)) {
-        let_exit(tid);
+        let_exit(trace, tid);
         return TRACE_GO_ON;
     }
     bool killed = !fill_exit(trace, &thread, (unsigned)status, &crash);

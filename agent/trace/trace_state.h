@@ -121,6 +121,9 @@ enum trace_next {
     TRACE_REPORT, // this is the new process, which makes the report
 };
 
+// trace_note_thread records whether thread tid is traced.
+void trace_note_thread(struct trace *trace, pid_t tid, bool traced);
+
 // trace_hear_of_stops chooses whether each stop of a thread sends us SIGCHLD. waitpid
 // does not need it; only waiting with a timeout does.
 void trace_hear_of_stops(bool hear);
