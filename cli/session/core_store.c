@@ -66,12 +66,13 @@ struct core_work {
 };
 
 // find_owner reads the rights of the dying process. The files in /proc of a process
-// that may not be dumped belong to root (proc(5)).
+// that may not be dumped belong to root (proc(5)). Whose a core file is, is not known.
 static void find_owner(struct core_work *work)
 {
     struct stat folder;
     char path[64];
     pid_t pid = work->store->options.pid;
+    work->owner.mixed = geteuid() == 0;
     (void)snprintf(path, sizeof(path), "/proc/%d", pid);
     if (pid == 0 || stat(path, &folder) != 0)
         return;
@@ -327,7 +328,12 @@ static enum ch_status core_in_child(void *context, int to_parent)
     add_surroundings(work->store, report);
     struct symbolizer_held_image program;
     hold_program(work, report, &program);
-    const struct session_files files = { .held = held.bytes, .held_size = held.size };
+    // A core file names attachments of another time, a container those of another place.
+    bool attaches =
+        work->store->hold_ms != 0 && work->owner_is_safe && work->dumped.our_files;
+    const struct session_files files = { .held = held.bytes,
+                                         .held_size = held.size,
+                                         .attach = attaches ? &session->settings : NULL };
     (void)session_complete(session, report, &files);
     (void)json_object_set_new(report, "revision", json_integer(1));
     status = report_print_kept(report, &named);

@@ -187,8 +187,7 @@ class Files(ByRoot):
             with self.subTest(who), Place() as place:
                 readable = secret_file(place.folder, owner=NOBODY)
                 report, _ = place.by(who, "attach", readable)
-                if who != "node":  # it attaches no files
-                    self.assertEqual(report["attachments"][0]["text"], SECRET + "\n")
+                self.assertEqual(report["attachments"][0]["text"], SECRET + "\n")
                 self.assertIn("serve_request", names_of(crashed_thread(report)))
 
     def test_the_rights_of_the_thread_count(self):
