@@ -48,6 +48,9 @@ bool diagnosis_throw(json_t *report, json_t *crash);
 // runtime's own are among them.
 enum { DIAGNOSIS_FRAMES = 64 };
 
+// diagnosis_note_place sets member key of `to` to the function and line of a frame.
+void diagnosis_note_place(json_t *to, const char *key, const json_t *frame);
+
 // diagnosis_note_culprit sets member key of `to` to the function and line of the first
 // frame from index on that is the program's. False: there is none.
 bool diagnosis_note_culprit(const json_t *report, const json_t *frames, size_t index,

@@ -13,21 +13,22 @@ static bool is_culprit(const json_t *report, const json_t *frame)
            !report_frame_is_system(report, frame);
 }
 
+void diagnosis_note_place(json_t *to, const char *key, const json_t *frame)
+{
+    json_t *place = json_pack(
+        "{s:O*, s:O*, s:O*}", "function", json_object_get(frame, "function"), "file",
+        json_object_get(frame, "file"), "line", json_object_get(frame, "line"));
+    (void)json_object_set_new(to, key, place);
+}
+
 bool diagnosis_note_culprit(const json_t *report, const json_t *frames, size_t index,
                             json_t *to, const char *key)
 {
-    static const char *const keys[] = { "function", "file", "line" };
     for (size_t i = index; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++) {
         const json_t *frame = json_array_get(frames, i);
         if (!is_culprit(report, frame))
             continue;
-        json_t *place = json_object();
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
-            json_t *value = json_object_get(frame, keys[k]);
-            if (value != NULL)
-                (void)json_object_set(place, keys[k], value);
-        }
-        (void)json_object_set_new(to, key, place);
+        diagnosis_note_place(to, key, frame);
         return true;
     }
     return false;

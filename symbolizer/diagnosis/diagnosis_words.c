@@ -9,9 +9,6 @@
 #include "symbolizer/diagnosis/diagnosis.h"
 #include "symbolizer/names/demangle.h"
 
-// The number of frames from the top of the stack that may be a runtime's own.
-enum { FRAMES_MAX = 64 };
-
 static bool words_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -104,7 +101,7 @@ static const json_t *find_caller(const json_t *report, enum runtime_call call)
 {
     const json_t *frames = report_frames(report_crashed_thread(report));
     bool inside = false;
-    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++) {
         const json_t *frame = json_array_get(frames, i);
         const char *function = report_string(frame, "function");
         bool runtime = function != NULL && call_of(function) == call;
@@ -130,60 +127,41 @@ static bool has_named_frame(const json_t *report)
     return false;
 }
 
-static void copy_member(json_t *to, const json_t *from, const char *key)
-{
-    json_t *value = json_object_get(from, key);
-    if (value != NULL)
-        (void)json_object_set(to, key, value);
-}
-
-// note_function adds where something happened, as member key of object.
-static void note_function(json_t *object, const char *key, const json_t *frame)
-{
-    json_t *place = json_object();
-    copy_member(place, frame, "function");
-    copy_member(place, frame, "file");
-    copy_member(place, frame, "line");
-    (void)json_object_set_new(object, key, place);
-}
-
-// last_throw gives how the exception that ended the program was thrown: the innermost
-// throw on the stack, because destructors throw while older ones are under way.
-static enum runtime_call last_throw(const json_t *report)
+// innermost_call gives the innermost function on the stack that is called for one of
+// the reasons from first to last; NULL: there is none.
+static const char *innermost_call(const json_t *report, enum runtime_call first,
+                                  enum runtime_call last)
 {
     const json_t *frames = report_frames(report_crashed_thread(report));
-    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(frames) && i < DIAGNOSIS_FRAMES; i++) {
         const char *function = report_string(json_array_get(frames, i), "function");
         enum runtime_call call = function != NULL ? call_of(function) : CALL_NONE;
-        if (call == CALL_THROWS || call == CALL_RETHROWS)
-            return call;
+        if (call >= first && call <= last)
+            return function;
     }
-    return CALL_NONE;
+    return NULL;
 }
 
 // name_throw_site adds where the exception was thrown. Where it was rethrown, the stack
 // of the first throw is gone, and the place of the second is what is known.
 static bool name_throw_site(const json_t *report, json_t *exception)
 {
-    enum runtime_call call = last_throw(report);
+    // Destructors throw while older exceptions are under way.
+    const char *throws = innermost_call(report, CALL_THROWS, CALL_RETHROWS);
+    enum runtime_call call = throws != NULL ? call_of(throws) : CALL_NONE;
     const char *key = call == CALL_RETHROWS ? "rethrown_in" : "thrown_in";
     const json_t *frame = call != CALL_NONE ? find_caller(report, call) : NULL;
     if (frame == NULL || json_object_get(exception, key) != NULL)
         return false;
-    note_function(exception, key, frame);
+    diagnosis_note_place(exception, key, frame);
     return true;
 }
 
 // is_of_go returns true if Go's runtime is what gave up.
 static bool is_of_go(const json_t *report)
 {
-    const json_t *frames = report_frames(report_crashed_thread(report));
-    for (size_t i = 0; i < json_array_size(frames) && i < FRAMES_MAX; i++) {
-        const char *function = report_string(json_array_get(frames, i), "function");
-        if (function != NULL && call_of(function) == CALL_PANICS)
-            return words_begins(function, "runtime.");
-    }
-    return false;
+    const char *function = innermost_call(report, CALL_PANICS, CALL_PANICS);
+    return function != NULL && words_begins(function, "runtime.");
 }
 
 // name_runtime distinguishes an abort by a language's or a sanitizer's runtime from
@@ -202,7 +180,7 @@ static bool name_runtime(const json_t *report, json_t *crash)
         crash_words_set_kind(crash, runtimes[i].kind);
         if (runtimes[i].call == CALL_PANICS && is_of_go(report))
             (void)json_object_set_new(crash, "reason", json_string("go-runtime"));
-        note_function(crash, "raised_in", frame);
+        diagnosis_note_place(crash, "raised_in", frame);
         return true;
     }
     return false;
@@ -216,7 +194,7 @@ static bool check_panic(const json_t *report, json_t *crash)
     if (json_object_get(crash, "raised_in") != NULL || !has_named_frame(report))
         return false;
     if (frame != NULL) {
-        note_function(crash, "raised_in", frame);
+        diagnosis_note_place(crash, "raised_in", frame);
         return true;
     }
     crash_words_set_kind(crash, CRASH_KIND_ABORT);
