@@ -8,6 +8,7 @@
 
 #include "report/file/held_file.h"
 #include "report/file/report_tree.h"
+#include "report/summary/crash_kind.h"
 #include "report/summary/crash_words.h"
 #include "symbolizer/argument_report.h"
 #include "symbolizer/fault/code_listing.h"
@@ -345,8 +346,12 @@ static enum ch_status take_message(json_t *report, json_t *message)
     if (message != NULL && (kind == CRASH_KIND_ABORT || kind == CRASH_KIND_TRAP) &&
         json_object_get(crash, "message") == NULL) {
         char *begun = crash_words_begun(report);
+        bool failed = kind == CRASH_KIND_ABORT &&
+                      crash_message_is_assertion(json_string_value(message));
         (void)json_object_set(crash, "message", message);
-        crash_words_renew(report, begun);
+        if (failed)
+            crash_words_set_kind(crash, CRASH_KIND_ASSERTION);
+        crash_words_renew(report, failed ? NULL : begun);
         free(begun);
     }
     return CH_OK;

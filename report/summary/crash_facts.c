@@ -267,6 +267,7 @@ static void append_block_state(const struct crash_variable *variable, struct tex
         { "image", ", which is in the memory of a file" },
         { "misaligned", ", which is not aligned as blocks of malloc are" },
         { "text", ", and text is where its size was" },
+        { "end", ", as that of end() is" },
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (variable->state != NULL && strcmp(variable->state, words[i][0]) == 0)

@@ -34,6 +34,11 @@ bool crash_address_is_small(uint64_t address)
     return address < NULL_AREA_BYTES;
 }
 
+bool crash_address_is_canonical(uint64_t address)
+{
+    return (uint64_t)((int64_t)(address << 16) >> 16) == address;
+}
+
 static bool near_stack(const struct crash_facts *f)
 {
     // A large array has moved the stack pointer past the end, and is filled from its
@@ -150,11 +155,11 @@ static bool is_heap_message(const char *message)
     return false;
 }
 
-// is_assertion recognizes how the C libraries word a failed assertion: glibc, also in
-// its own code, and musl.
-static bool is_assertion(const char *message)
+bool crash_message_is_assertion(const char *message)
 {
-    return strstr(message, "Assertion `") != NULL ||
+    bool libcxx =
+        strstr(message, ": assertion ") != NULL && strstr(message, " failed: ") != NULL;
+    return libcxx || strstr(message, "Assertion `") != NULL ||
            strstr(message, ": assertion failed: ") != NULL ||
            strstr(message, ": Unexpected error: ") != NULL ||
            message_begins(message, "Assertion failed: ");
@@ -173,9 +178,9 @@ static enum crash_kind message_kind(const char *message)
     if (message_begins(message, "*** "))
         return CRASH_KIND_FORTIFY;
     // malloc's own assertions are about the heap too.
-    if (is_assertion(message) && strstr(message, "malloc.c:") == NULL)
+    if (crash_message_is_assertion(message) && strstr(message, "malloc.c:") == NULL)
         return CRASH_KIND_ASSERTION;
-    return is_heap_message(message) || is_assertion(message)
+    return is_heap_message(message) || crash_message_is_assertion(message)
                ? CRASH_KIND_HEAP_CORRUPTION
                : CRASH_KIND_ABORT;
 }

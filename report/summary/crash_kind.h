@@ -8,8 +8,16 @@
 // crash_address_is_small is true below the lowest address that Linux maps anything at.
 bool crash_address_is_small(uint64_t address);
 
+// crash_address_is_canonical returns true if memory can have the address: processors
+// translate 48 of 64 bits, and the others must equal the highest of these.
+bool crash_address_is_canonical(uint64_t address);
+
 // crash_place_is_huge returns true if the place is memory of huge pages.
 bool crash_place_is_huge(const struct crash_place *place);
+
+// crash_message_is_assertion recognizes how the C libraries word a failed assertion:
+// glibc, also in its own code, musl, and libc++.
+bool crash_message_is_assertion(const char *message);
 
 // crash_kind judges a crash by its facts.
 enum crash_kind crash_kind(const struct crash_facts *facts);

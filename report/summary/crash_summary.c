@@ -636,13 +636,6 @@ static bool is_fault_signal(const struct crash_facts *f)
     return !f->signal_only && (f->signal == SIGSEGV || f->signal == SIGBUS);
 }
 
-// is_outside returns true if no memory can have the address: only the processors'
-// addresses of 48 bits, extended by their sign, can be translated.
-static bool is_outside(uint64_t address)
-{
-    return (uint64_t)((int64_t)(address << 16) >> 16) != address;
-}
-
 // summarize_watchdog says whose watchdog ended the program.
 static void summarize_watchdog(const struct crash_facts *f, enum crash_kind kind,
                                struct text *out)
@@ -703,8 +696,9 @@ static void summarize_crash(const struct crash_facts *f, enum crash_kind kind,
     if (is_fault_signal(f) && kind == CRASH_KIND_HEAP_CORRUPTION) {
         text_appendf(out, "Heap corruption that %s() came upon: ",
                      f->check.name != NULL ? f->check.name : "malloc");
-        kind = is_outside(f->operand.address) ? CRASH_KIND_NON_CANONICAL
-                                              : CRASH_KIND_UNKNOWN;
+        kind = crash_address_is_canonical(f->operand.address)
+                   ? CRASH_KIND_UNKNOWN
+                   : CRASH_KIND_NON_CANONICAL;
     }
     sentences[kind](f, kind, out);
 }

@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "base/register_name.h"
 #include "base/text.h"
+#include "report/summary/crash_kind.h"
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/code/instruction.h"
@@ -91,13 +92,6 @@ struct access {
     const struct instruction_operand *operand; // NULL: none is to blame
     uint64_t address;                          // of the operand
 };
-
-// is_canonical returns true if the processor can translate the address: it uses 48 of
-// 64 bits, and the others must equal the highest of these.
-static bool is_canonical(uint64_t address)
-{
-    return (uint64_t)((int64_t)(address << 16) >> 16) == address;
-}
 
 static void access_set_text(json_t *object, const char *key, const struct text *value)
 {
@@ -301,7 +295,7 @@ static void explain_return(const struct access *access)
     uint64_t target;
     if (report_address(json_object_get(access->crash, "instruction"), "stack_top",
                        &target) &&
-        !is_canonical(target)) {
+        !crash_address_is_canonical(target)) {
         crash_words_set_kind(access->crash, CRASH_KIND_OVERWRITTEN_RETURN);
         note_jump_target(access, "return", target);
     }
@@ -313,7 +307,7 @@ static bool explain_branch(const struct access *access)
     uint64_t target;
     if (access->instruction.operand_count == 0 || operand->memory ||
         !instruction_register(access->registers, operand->name, &target) ||
-        is_canonical(target))
+        crash_address_is_canonical(target))
         return false;
     note_jump_target(access, "branch", target);
     note_register(access, operand->name, target);
@@ -357,7 +351,7 @@ static void explain_protection(struct access *access)
             !instruction_address(operand, access->registers, next, &access->address))
             continue;
         access->operand = operand;
-        if (!is_canonical(access->address)) {
+        if (!crash_address_is_canonical(access->address)) {
             note_access(access);
             return;
         }

@@ -12,6 +12,7 @@
 enum { FATAL_TEXT_MAX = 1024, NO_ARGUMENT = -1 };
 
 // A fatal_call is a function that ends the program, and the numbers of its arguments.
+// One that has a place and no format is a check, whose text is what was false.
 struct fatal_call {
     const char *name; // whole, or from a scope on to the parenthesis
     int text;
@@ -92,11 +93,9 @@ static const struct fatal_call *fatal_call_of(const char *function)
 static bool fatal_argument(struct argument_trace *trace, size_t caller, int number,
                            uint64_t *out)
 {
-    static const uint8_t amd64[] = { 5, 4, 1, 2, 8, 9 }; // rdi, rsi, rdx, rcx, r8, r9
-    bool is_amd64 = trace->stack->arch->id == UNWIND_ARCH_AMD64;
-    return number >= 0 && (size_t)number < sizeof(amd64) &&
-           argument_trace_value(trace, caller,
-                                is_amd64 ? amd64[number] : (uint8_t)number, out);
+    const struct argument_machine *machine = argument_machine_of(trace->stack->arch);
+    return number >= 0 && machine != NULL && number < machine->argument_count &&
+           argument_trace_value(trace, caller, machine->arguments[number], out);
 }
 
 // fatal_text reads a line of text.
@@ -156,7 +155,17 @@ static void append_logged(const char *line, struct text *out)
         text_appendf(out, "%.*s: %s", (int)(end - place), place, end + 2);
 }
 
-// fatal_message makes the message of a call: FILE:LINE: TEXT.
+// append_check appends a check that failed, as the C libraries word an assertion.
+static void append_check(const char *expression, const char *file, uint64_t line,
+                         struct text *out)
+{
+    static const char begin[] = "assertion failed: "; // OpenSSL's
+    size_t begun = strncmp(expression, begin, sizeof(begin) - 1) == 0;
+    text_appendf(out, "Assertion failed: %s (%s: %u)",
+                 expression + begun * (sizeof(begin) - 1), file, (unsigned)line);
+}
+
+// fatal_message makes the message of a call: FILE:LINE: TEXT, or that of a check.
 static json_t *fatal_message(struct argument_trace *trace, size_t caller,
                              const struct fatal_call *call)
 {
@@ -164,20 +173,24 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
     const struct symbolizer_options *options = stack->options;
     struct text CH_CLEANUP(text_deinit) message = { 0 };
     char text[FATAL_TEXT_MAX];
-    char file[FATAL_TEXT_MAX];
+    char file[FATAL_TEXT_MAX] = "?";
     uint64_t at;
     uint64_t place;
-    uint64_t line;
+    uint64_t line = 0;
     if (!fatal_argument(trace, caller, call->text, &at) ||
         (call->member != 0 &&
          memory_read_word(stack->memory, at + call->member, &at) != CH_OK) ||
         !fatal_text(stack, at + call->within, text))
         return NULL;
-    if (fatal_argument(trace, caller, call->file, &place) &&
-        fatal_argument(trace, caller, call->line, &line) &&
-        fatal_text(stack, place, file))
+    bool placed = fatal_argument(trace, caller, call->file, &place) &&
+                  fatal_argument(trace, caller, call->line, &line) &&
+                  fatal_text(stack, place, file);
+    bool check = call->file != NO_ARGUMENT && !call->format;
+    if (placed && !check)
         text_appendf(&message, "%s:%u: ", file, (unsigned)line);
-    if (call->member != 0)
+    if (check)
+        append_check(text, file, line, &message);
+    else if (call->member != 0)
         append_logged(text, &message);
     else if (call->format)
         append_filled(trace, caller, call->text + 1, text, &message);

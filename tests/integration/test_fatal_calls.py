@@ -18,26 +18,27 @@ CASES = {
     "qt": (["Qt5Core"], "#include <QDebug>",
            'int n = argc + 2; qFatal("queue %d is %s", n, "gone");', "queue %d is gone"),  # the code computes n
     "qt_assert": (["Qt5Core"], "#include <QtGlobal>", 'qt_assert("n == 4", "queue.cc", 17);',
-                  "queue.cc:17: n == 4"),
+                  "Assertion failed: n == 4 (queue.cc: 17)"),
     "glog": (["libglog"], "#include <glog/logging.h>",
              'FLAGS_logtostderr = 1; CHECK_EQ(argc, 4) << "queue is gone";',
              "message.cc:3: Check failed: argc == 4 (1 vs. 4) queue is gone"),
     "glib": (["glib-2.0"], "#include <glib.h>", "g_assert_cmpint(argc, ==, 4);",
-             "message.cc:3: argc == 4"),
+             "Assertion failed: argc == 4 (message.cc: 3)"),
     "glib_error": (["glib-2.0"], "#include <glib.h>", 'g_error("queue %s is gone", "jobs");',
                    "queue jobs is gone"),
     "openssl": (["libcrypto"], "#include <openssl/crypto.h>", "OPENSSL_assert(argc == 4);",
-                "message.cc:3: assertion failed: argc == 4"),
+                "Assertion failed: argc == 4 (message.cc: 3)"),
     "glib_structured": (["glib-2.0"], '#define G_LOG_USE_STRUCTURED\n#include <glib.h>',
                         'g_error("the queue is gone");', "the queue is gone"),
     "python": (["python3-embed"], "#include <Python.h>", 'Py_FatalError("the queue is gone");',
                "the queue is gone"),
     "libstdcxx": (["-D_GLIBCXX_ASSERTIONS"], "#include <vector>",
-                  "std::vector<int> jobs(1); return jobs[argc + 3];", "__n < this->size()"),
+                  "std::vector<int> jobs(1); return jobs[argc + 3];",
+                  "Assertion failed: __n < this->size()"),
     # Each argument is copied from one register to another.
     "libstdcxx_not_optimized": (["-D_GLIBCXX_ASSERTIONS", "-O0"], "#include <vector>",
                                 "std::vector<int> jobs(1); return jobs[argc + 3];",
-                                "__n < this->size()"),
+                                "Assertion failed: __n < this->size()"),
     "abseil": (["absl_raw_logging_internal"], "#include <absl/base/internal/raw_logging.h>",
                'ABSL_RAW_CHECK(argc == 4, "queue is gone");',
                "message.cc:3: Check argc == 4 failed: queue is gone"),
@@ -101,8 +102,12 @@ class FatalCalls(unittest.TestCase):
             report, = scene.reports()
             # A check of a library's header is in that file.
             self.assertRegex(report["crash"].get("message", ""),
-                             f"^(/usr/include/.*: )?{re.escape(message)}$")
-            self.assertIn(message, scene.command("show").stdout)
+                             f"^{re.escape(message)}( \\(/usr/include/.*: [0-9]+\\))?$")
+            check = message.startswith("Assertion failed: ")
+            self.assertEqual(report["crash"]["kind"] == "assertion", check)
+            self.assertIn(re.sub(r" \([a-z]+\.cc: [0-9]+\)$", "", message),
+                          scene.command("show").stdout)
+
 
 
 def add_tests():

@@ -371,6 +371,8 @@ static void crash_by_abort_says_what_the_c_library_said(void **state)
           "Stopped by a check of the C library: buffer overflow detected" },
         { "Assertion failed: n > 0 (a.c: f: 7)", "assertion",
           "Assertion failed: n > 0" },
+        { "vector:7: assertion n < size() failed: out of bounds", "assertion",
+          "Assertion failed: vector:7: assertion n < size() failed: out of bounds" },
         { "==7==ERROR: AddressSanitizer: attempting double-free on 0x1", "sanitizer",
           "AddressSanitizer: attempting double-free on 0x1" },
         { "thread 'main' (7) panicked at a.rs:1:67: no such page", "panic",
