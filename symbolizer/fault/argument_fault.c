@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 #include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/argument_trace.h"
@@ -146,13 +147,26 @@ static bool fault_is_far(const struct fault *f, const struct instruction_memory 
            argument_trace_leads(&f->trace, base);
 }
 
+// fault_name_accessed names the null pointer in an object of the C++ library to which a
+// function of the library has added: an empty vector's, or that of an iterator.
+static bool fault_name_accessed(struct fault *f, uint8_t reg, uint64_t value)
+{
+    const struct argument_named *named = &f->named;
+    f->value = 0;
+    return value < NEAR_NULL_BYTES &&
+           argument_trace_register(&f->trace, 0, reg, FAULT_WORD_BYTES, &f->named) &&
+           named->accessed && !named->is_address && named->scale == 1 &&
+           named->has_value && named->value == 0;
+}
+
 // fault_name_base names the base of an operand that is nothing else.
 static bool fault_name_base(struct fault *f, const struct instruction_memory *memory)
 {
     uint64_t base = f->innermost->frame.registers.value[memory->base];
     return memory->index == INSTRUCTION_NO_REGISTER &&
            memory->base != f->trace.stack->arch->sp && !fault_is_far(f, memory) &&
-           fault_name_register(f, 0, memory->base, base);
+           (fault_name_register(f, 0, memory->base, base) ||
+            fault_name_accessed(f, memory->base, base));
 }
 
 // fault_name_offset names the pointer to which constants were added before, as
@@ -311,6 +325,51 @@ static bool fault_name_far(struct fault *f)
     return false;
 }
 
+// fault_is_led_from returns true if the variable is a null pointer to an object that
+// has what was accessed.
+static bool fault_is_led_from(const struct fault *f,
+                              const struct argument_variable *variable)
+{
+    const struct type_table *table = &f->innermost->image->types.table;
+    const struct type *pointer = &table->types[type_strip(table, variable->type)];
+    const json_t *access = json_object_get(f->crash, "access");
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    struct argument_part part = { type_strip(table, pointer->target), 0,
+                                  (uint64_t)report_integer(access, "size", 0) };
+    return variable->is_null && pointer->kind == TYPE_POINTER &&
+           report_address(access, "address", &part.offset) &&
+           argument_path_append(table, &part, "->", &path);
+}
+
+// fault_name_constant names the null pointer that the compiler made a constant address
+// of: the only one of the innermost function that leads there.
+static bool fault_name_constant(struct fault *f)
+{
+    const struct argument_step *step = argument_trace_step(&f->trace, 0);
+    const struct argument_scope *scope = &f->trace.scope;
+    const struct argument_variable *found = NULL;
+    if (!fault_is_kind(f, operand_kinds) || step == NULL ||
+        !step->effects.memory.used ||
+        step->effects.memory.base != INSTRUCTION_NO_REGISTER ||
+        step->effects.memory.index != INSTRUCTION_NO_REGISTER ||
+        !argument_scope_read(&f->trace.scope, f->trace.stack, 0, step->vaddr,
+                             f->trace.frames))
+        return false;
+    for (size_t i = 0; i < scope->count; i++) {
+        if (!fault_is_led_from(f, &scope->variables[i]))
+            continue;
+        if (found != NULL && found->frame == scope->variables[i].frame)
+            return false;
+        found = found == NULL ? &scope->variables[i] : found;
+    }
+    if (found == NULL)
+        return false;
+    f->value = 0;
+    f->bytes = FAULT_WORD_BYTES;
+    f->likely = true;
+    return fault_take_variable(f->innermost, found, 0, &f->named);
+}
+
 static bool fault_name_operand(struct fault *f)
 {
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
@@ -365,7 +424,7 @@ static bool fault_is_refused_target(struct fault *f, const struct argument_step 
              (!fault_operand_address(f, &effects->memory, next, &address) ||
               memory_read_word(f->trace.stack->memory, address, &f->value) != CH_OK))
         return false;
-    f->refused = (uint64_t)((int64_t)(f->value << 16) >> 16) != f->value;
+    f->refused = !crash_address_is_canonical(f->value);
     return f->refused;
 }
 
@@ -417,16 +476,12 @@ static bool fault_name_index(struct fault *f)
         return false;
     bool named = argument_index_find(&f->trace, index, address, &found);
     if (named) {
-        text_deinit(&f->named.expression);
         fault_take_array(f, &found);
-        f->named = (struct argument_named){ .expression = found.index,
-                                            .type = found.variable.type,
-                                            .call = &stack->calls[index],
-                                            .frame = found.variable.frame,
-                                            .variable = found.is_variable,
-                                            .role = found.variable.role,
-                                            .has_value = true,
-                                            .value = (uint64_t)found.value };
+        (void)fault_take_variable(&stack->calls[index], &found.variable,
+                                  (uint64_t)found.value, &f->named);
+        text_deinit(&f->named.expression);
+        f->named.expression = found.index;
+        f->named.variable = found.is_variable;
         f->number = true;
         f->value = (uint64_t)found.value;
         f->bytes = FAULT_WORD_BYTES;
@@ -461,6 +516,19 @@ static json_t *fault_value(const struct fault *f)
     return json_integer((json_int_t)value);
 }
 
+// fault_is_end returns true if the null pointer is that of an iterator of an unordered
+// container of libstdc++.
+static bool fault_is_end(const struct fault *f)
+{
+    static const char node[] = "_Hash_node<";
+    const struct type_table *table = &f->named.call->image->types.table;
+    const struct type *pointer = fault_type(&f->named);
+    return pointer->kind == TYPE_POINTER && f->value == 0 && !f->named.variable &&
+           !argument_is_returned(&f->named) &&
+           strncmp(table->types[type_strip(table, pointer->target)].name, node,
+                   sizeof(node) - 1) == 0;
+}
+
 // fault_null_member gives which member or element of what the null pointer leads to was
 // accessed.
 static json_t *fault_null_member(const struct fault *f)
@@ -478,7 +546,8 @@ static json_t *fault_null_member(const struct fault *f)
     enum type_kind kind = table->types[target].kind;
     struct argument_part part = { target, address,
                                   (uint64_t)report_integer(access, "size", 0) };
-    bool has_members = kind == TYPE_STRUCT || kind == TYPE_UNION;
+    bool has_members = (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
+                       !f->named.accessed && !fault_is_end(f);
     bool named = has_members && argument_path_append(table, &part, "->", &path);
     // A library is passed an array, and reads it in other steps than its elements.
     if (has_members && !named && f->function != NULL) {
@@ -566,32 +635,9 @@ static json_t *fault_write(struct fault *f)
     static const char *const roles[] = { "local", "argument", "global", "returned",
                                          "led-to" };
     const json_t *frame = json_array_get(f->trace.frames, f->named.frame);
-    const char *function = report_string(frame, "function");
-    json_t *variable =
-        json_pack("{s:s, s:I, s:s*, s:o, s:s}", "expression", f->named.expression.bytes,
-                  "frame", (json_int_t)f->named.frame, "function", function, "value",
-                  fault_value(f), "confidence", f->likely ? "likely" : "proved");
-    if (f->named.variable || argument_is_returned(&f->named))
-        (void)json_object_set_new(variable, "role", json_string(roles[f->named.role]));
-    if (f->function != NULL) {
-        (void)json_object_set_new(variable, "passed_to",
-                                  json_string(f->function->name));
-        (void)json_object_set_new(variable, "passed_as", json_string(f->passed_as));
-    }
-    if (f->elements != 0 || f->container != NULL) {
-        (void)json_object_set_new(variable, "elements",
-                                  json_integer((json_int_t)f->elements));
-        (void)json_object_set_new(variable, "array", json_string(f->array.bytes));
-        if (f->container != NULL && strcmp(f->container, "array") != 0)
-            (void)json_object_set_new(variable, "container", json_string(f->container));
-    }
-    if (f->state != NULL)
-        (void)json_object_set_new(variable, "state", json_string(f->state));
-    if (f->text[0] != 0)
-        (void)json_object_set_new(variable, "text", json_string(f->text));
-    if (f->block_bytes != 0)
-        (void)json_object_set_new(variable, "block_bytes",
-                                  json_integer((json_int_t)f->block_bytes));
+    bool has_role = f->named.variable || argument_is_returned(&f->named);
+    bool outside = f->elements != 0 || f->container != NULL;
+    bool array = f->container == NULL || strcmp(f->container, "array") == 0;
     json_t *origin = fault_null_member(f);
     if (origin == NULL)
         origin = fault_freed_stack(f);
@@ -599,9 +645,22 @@ static json_t *fault_write(struct fault *f)
         origin = fault_freed_link(f);
     if (origin == NULL)
         origin = fault_cut(f);
-    if (origin != NULL)
-        (void)json_object_set_new(variable, "origin", origin);
-    return variable;
+    return json_pack(
+        "{s:s, s:I, s:s*, s:o, s:s, s:s*, s:s*, s:s*, s:o*, s:s*, s:s*, s:s*, s:s*, "
+        "s:o*, s:o*}",
+        "expression", f->named.expression.bytes, "frame", (json_int_t)f->named.frame,
+        "function", report_string(frame, "function"), "value", fault_value(f),
+        "confidence", f->likely ? "likely" : "proved", "role",
+        has_role ? roles[f->named.role] : NULL, "passed_to",
+        f->function != NULL ? f->function->name : NULL, "passed_as",
+        f->function != NULL ? f->passed_as : NULL, "elements",
+        outside ? json_integer((json_int_t)f->elements) : NULL, "array",
+        outside ? f->array.bytes : NULL, "container",
+        outside && !array ? f->container : NULL, "state",
+        f->state == NULL && fault_is_end(f) ? "end" : f->state, "text",
+        f->text[0] != 0 ? f->text : NULL, "block_bytes",
+        f->block_bytes != 0 ? json_integer((json_int_t)f->block_bytes) : NULL, "origin",
+        origin);
 }
 
 // fault_name_outer names the pointer that a library's function was passed, where only
@@ -635,25 +694,32 @@ static bool fault_find_null(struct fault *f, struct argument_named *out)
            fault_type(out)->kind == TYPE_POINTER && (uint64_t)out->added == f->value;
 }
 
-// fault_find_returned names the function that returned the object of which a function
-// of a library's header is a member: what was passed is its `this`.
-static bool fault_find_returned(const struct fault *f, size_t index,
-                                struct argument_trace *trace,
-                                struct argument_named *out)
+// fault_find_object names what the caller has for `this`: the pointer that it passed,
+// or the function that returned the object.
+static bool fault_find_object(struct fault *f, size_t index, struct argument_named *out)
 {
-    const struct argument_stack *stack = trace->stack;
-    const struct argument_machine *machine = argument_machine_of(stack->arch);
-    size_t caller = index + 1;
-    if (!f->named.variable || strcmp(f->named.expression.bytes, "this") != 0 ||
-        f->named.frame != f->named.call->index || caller >= stack->count ||
-        report_flag(stack->calls[caller].from, "system") ||
-        (!argument_trace_register(trace, caller, machine->arguments[0],
-                                  FAULT_WORD_BYTES, out) &&
-         !argument_trace_offset(trace, caller, machine->arguments[0], out)) ||
-        !argument_is_returned(out))
-        return false;
-    out->value = f->value - (uint64_t)out->added;
-    return true;
+    const struct argument_stack *stack = f->trace.stack;
+    const uint8_t self = argument_machine_of(stack->arch)->arguments[0];
+    bool is_this = f->named.variable &&
+                   strcmp(f->named.expression.bytes, "this") == 0 &&
+                   f->named.frame == f->named.call->index;
+    for (int level = 0; is_this && level < LEVELS_MAX; level++) {
+        if (++index >= stack->count ||
+            report_flag(stack->calls[index].from, "system") ||
+            (!argument_trace_register(&f->trace, index, self, FAULT_WORD_BYTES, out) &&
+             !argument_trace_offset(&f->trace, index, self, out)))
+            return false;
+        if (argument_is_returned(out)) {
+            out->value = f->value - (uint64_t)out->added;
+            return true;
+        }
+        if (out->is_address || out->scale != 1 || out->added != 0 || !out->has_value ||
+            out->value != f->value || fault_type(out)->kind != TYPE_POINTER)
+            return false;
+        if (strcmp(out->expression.bytes, "this") != 0)
+            return !report_flag(json_array_get(f->trace.frames, out->frame), "system");
+    }
+    return false;
 }
 
 // fault_settle gives what was named the name that the program's own code has for it: a
@@ -670,7 +736,7 @@ static bool fault_settle(struct fault *f)
     bool found = fault_type(&f->named)->kind == TYPE_POINTER &&
                  ((near && fault_find_null(f, &outer)) ||
                   (system && argument_outer_find(&f->trace, index, f->value, &outer)) ||
-                  (system && fault_find_returned(f, index, &f->trace, &outer)));
+                  fault_find_object(f, index, &outer));
     if (!found) {
         argument_named_deinit(&outer);
         return !system;
@@ -711,9 +777,9 @@ static void fault_forget(struct fault *f)
 static bool fault_name(struct fault *f)
 {
     static bool (*const ways[])(struct fault *) = {
-        fault_name_freed,   fault_name_target,  fault_name_passed,
-        fault_name_operand, fault_name_divisor, fault_name_length,
-        fault_name_index,   fault_name_far,     fault_name_outer,
+        fault_name_freed,    fault_name_target,  fault_name_passed, fault_name_operand,
+        fault_name_constant, fault_name_divisor, fault_name_length, fault_name_index,
+        fault_name_far,      fault_name_outer,
     };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !f->refused; i++) {
         fault_forget(f);

@@ -393,7 +393,7 @@ static struct search *search_begin(struct argument_trace *trace, size_t call)
         .held = stack->held,
     };
     for (size_t i = 0; i < trace->scope.count; i++)
-        if (!trace->scope.variables[i].is_part)
+        if (!trace->scope.variables[i].is_part && !trace->scope.variables[i].is_null)
             search_add_variable(s, &trace->scope.variables[i]);
     return s;
 }

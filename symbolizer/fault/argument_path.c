@@ -156,6 +156,8 @@ void argument_path_as_written(struct text *expression)
         { "_M_ptr", "" },
         { "__ptr_", "" },
         { "_M_current", "" },
+        { "_M_cur", "" },
+        { "_M_node", "" },
         { "__i_", "" },
         { "_M_impl._M_start", "data()" },
         { "__begin_", "data()" },

@@ -22,11 +22,12 @@ struct scope_reading {
 };
 
 // scope_place finds where ops say that a variable is, or a part of it. False: it is in
-// no single register or place in memory.
+// no single register or place in memory, nor just 0.
 static bool scope_place(struct scope_reading *r, Dwarf_Op *ops, size_t count,
                         struct argument_variable *out)
 {
     struct argument_location location;
+    out->is_null = false;
     if (count == 0)
         return false;
     out->in_register =
@@ -36,11 +37,11 @@ static bool scope_place(struct scope_reading *r, Dwarf_Op *ops, size_t count,
         return true;
     }
     if (argument_expression_evaluate(&r->lookup.context, ops, count, &location) !=
-            CH_OK ||
-        location.kind != ARGUMENT_IN_MEMORY)
+        CH_OK)
         return false;
+    out->is_null = location.kind == ARGUMENT_IS_VALUE && location.value == 0;
     out->place = location.value;
-    return true;
+    return out->is_null || location.kind == ARGUMENT_IN_MEMORY;
 }
 
 // scope_add_parts adds the parts of a variable that each have a place of their own:
@@ -74,18 +75,25 @@ static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_rol
                                           .role = role,
                                           .frame = r->frame };
     Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
+    Dwarf_Op *ops = NULL;
+    size_t count = 0;
+    Dwarf_Word constant;
+    variable.is_null = role != ARGUMENT_GLOBAL &&
+                       argument_origin_location(die, DW_AT_const_value, &attribute) &&
+                       dwarf_formudata(&attribute, &constant) == 0 && constant == 0;
     if (variable.name == NULL || scope->count == ARGUMENT_SCOPE_MAX ||
-        !argument_origin_location(die, DW_AT_location, &attribute) ||
-        dwarf_getlocation_addr(&attribute, scope->vaddr, &ops, &count, 1) != 1 ||
+        (!variable.is_null &&
+         (!argument_origin_location(die, DW_AT_location, &attribute) ||
+          dwarf_getlocation_addr(&attribute, scope->vaddr, &ops, &count, 1) != 1)) ||
         type_dwarf_add_type_of(&types->dwarf_types, die, TYPE_DWARF_WHOLE,
                                &variable.type) != CH_OK ||
         type_size(&types->table, variable.type, &variable.size) != CH_OK)
         return;
     r->lookup.context.attribute = &attribute;
-    if (!scope_add_parts(r, ops, count, &variable) &&
-        scope_place(r, ops, count, &variable))
+    if (variable.is_null)
+        scope->variables[scope->count++] = variable;
+    else if (!scope_add_parts(r, ops, count, &variable) &&
+             scope_place(r, ops, count, &variable))
         scope->variables[scope->count++] = variable;
     r->lookup.context.attribute = NULL;
 }
@@ -168,10 +176,19 @@ bool argument_scope_read(struct argument_scope *scope,
 const struct argument_variable *
 argument_scope_in_register(const struct argument_scope *scope, uint8_t reg)
 {
-    for (size_t i = 0; i < scope->count; i++)
-        if (scope->variables[i].in_register && scope->variables[i].place == reg)
-            return &scope->variables[i];
-    return NULL;
+    const struct type_table *table = &scope->call->image->types.table;
+    const struct argument_variable *found = NULL;
+    for (size_t i = 0; i < scope->count; i++) {
+        const struct argument_variable *variable = &scope->variables[i];
+        if (!variable->in_register || variable->place != reg)
+            continue;
+        bool same = found == NULL ||
+                    type_strip(table, found->type) == type_strip(table, variable->type);
+        found = same ? variable : found;
+        if (!same || strcmp(variable->name, "this") != 0)
+            break;
+    }
+    return found;
 }
 
 const struct argument_variable *argument_scope_at(const struct argument_scope *scope,
@@ -179,8 +196,8 @@ const struct argument_variable *argument_scope_at(const struct argument_scope *s
 {
     for (size_t i = 0; i < scope->count; i++) {
         const struct argument_variable *variable = &scope->variables[i];
-        if (!variable->in_register && address >= variable->place &&
-            address - variable->place < variable->size &&
+        if (!variable->in_register && !variable->is_null &&
+            address >= variable->place && address - variable->place < variable->size &&
             bytes <= variable->size - (address - variable->place))
             return variable;
     }
@@ -257,7 +274,8 @@ static bool accessor_has_word(struct argument_image *image, uint64_t vaddr)
            size == sizeof(uint64_t);
 }
 
-bool argument_is_accessor(struct argument_image *image, uint64_t vaddr)
+bool argument_is_accessor(struct argument_image *image, uint64_t vaddr, bool whole,
+                          bool *out_adds)
 {
     static const struct {
         const char *end;
@@ -266,19 +284,25 @@ bool argument_is_accessor(struct argument_image *image, uint64_t vaddr)
                   { "::operator->() const", "" },
                   { "::operator*()", "" },
                   { "::operator*() const", "" },
-                  { "::get() const", "_ptr<" } };
+                  { "::get() const", "_ptr<" },
+                  { "::operator[](unsigned long)", "std::vector<" },
+                  { "::operator[](unsigned long) const", "std::vector<" } };
+    enum { POINTERS = 5 }; // of names, before those of elements
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     bool is = false;
     if (!argument_returned_name(image, vaddr, &name))
         return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !is; i++) {
+    size_t count = whole ? sizeof(names) / sizeof(names[0]) : POINTERS;
+    for (size_t i = 0; i < count && !is; i++) {
         size_t size = strlen(names[i].end);
+        const char *within = strstr(name.bytes, names[i].within);
         is = name.size > size &&
              strcmp(name.bytes + name.size - size, names[i].end) == 0 &&
-             strstr(name.bytes, names[i].within) != NULL;
+             within != NULL && (i < POINTERS || within == name.bytes);
     }
-    return is && (strncmp(name.bytes, "std::", strlen("std::")) == 0 ||
-                  accessor_has_word(image, vaddr));
+    bool library = strncmp(name.bytes, "std::", strlen("std::")) == 0;
+    *out_adds = is && whole && library;
+    return is && (library || accessor_has_word(image, vaddr));
 }
 
 bool argument_is_returned(const struct argument_named *named)

@@ -33,6 +33,7 @@ struct argument_variable {
     enum argument_role role;
     size_t frame; // its function's frame, as an index of the report's backtrace
     bool in_register;
+    bool is_null;    // it has no place, and every bit of it is 0
     uint64_t place;  // the register, or the address
     bool is_part;    // compilers split a structure: these are its bytes from offset on,
     uint64_t offset; // and size is how many
@@ -54,8 +55,8 @@ bool argument_scope_read(struct argument_scope *scope,
                          const struct argument_stack *stack, size_t index,
                          uint64_t vaddr, const json_t *frames);
 
-// argument_scope_in_register finds the innermost variable that is in a register; NULL:
-// none is.
+// argument_scope_in_register finds the innermost variable that is in a register, that
+// of the program before `this` of a call that was inlined; NULL: none is.
 const struct argument_variable *
 argument_scope_in_register(const struct argument_scope *scope, uint8_t reg);
 
@@ -72,8 +73,11 @@ bool argument_returned_name(struct argument_image *image, uint64_t vaddr,
 
 // argument_is_accessor returns true if the function that begins at vaddr is ->, * or
 // get() of a class whose objects are used as pointers: one of the C++ library, or one
-// that has no other word than the pointer.
-bool argument_is_accessor(struct argument_image *image, uint64_t vaddr);
+// that has no other word than the pointer. whole: nothing is loaded through what it
+// returns, and [] of a vector is one, too. out_adds: it may add to the pointer, for an
+// index or for what precedes the element in its node.
+bool argument_is_accessor(struct argument_image *image, uint64_t vaddr, bool whole,
+                          bool *out_adds);
 
 // A value of a thread and what the source calls it. A name is given only where code and
 // debug information prove it.
@@ -93,6 +97,7 @@ struct argument_named {
     bool is_address;         // the value is the address of what the expression names
     bool has_value;          // its value is known, apart from the register
     bool loaded;             // it was loaded through a pointer
+    bool accessed;           // a call gave it, maybe with an offset
 };
 
 void argument_named_deinit(struct argument_named *named);

@@ -311,6 +311,11 @@ static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_name
         argument_scope_in_register(&t->trace->scope, t->reg);
     if (variable == NULL || variable->size > WORD_BYTES)
         return false;
+    // A library's function that was inlined has its own name for what the program's
+    // has.
+    if (report_flag(json_array_get(t->trace->frames, variable->frame), "system") &&
+        !report_flag(t->call->from, "system") && trace_definition(t) != SIZE_MAX)
+        return false;
     t->out->has_value = trace_is_kept(t, t->reg, step);
     if (t->out->has_value)
         t->out->value = t->call->frame.registers.value[t->reg];
@@ -503,15 +508,16 @@ static bool trace_end_at_call(struct tracing *t, size_t step)
     return argument_returned_name(t->call->image, effects->target, &out->expression);
 }
 
-// trace_accessor follows a call of ->, * or get() of a pointer that is an object as the
-// load of the word that the object begins with: memory has what it returned, or it does
-// not agree. False: the step is none.
+// trace_accessor follows a call of ->, * or get() of a pointer that is an object, or of
+// [], as the load of the word that the object begins with: memory has what it returned,
+// or it does not agree. False: the step is none.
 static bool trace_accessor(struct tracing *t, size_t step)
 {
     const struct instruction_effects *effects = &t->scan->code.steps[step].effects;
     if (t->trace->takes_returned || effects->flow != INSTRUCTION_CALLS ||
         effects->target == 0 || t->reg != RETURNED || t->count == LINKS_MAX ||
-        !argument_is_accessor(t->call->image, effects->target))
+        !argument_is_accessor(t->call->image, effects->target, t->count == 0,
+                              &t->out->accessed))
         return false;
     trace_fold(t);
     if (t->added != 0)
@@ -556,6 +562,7 @@ static bool trace_begin(struct argument_trace *trace, size_t index, uint8_t reg,
                            .bytes = WORD_BYTES,
                            .sum = SIZE_MAX };
     out->has_value = out->is_address = out->variable = out->loaded = false;
+    out->accessed = false;
     out->added = 0;
     out->scale = 1;
     out->role = ARGUMENT_LOCAL;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Null pointers that only the caller has a name for: the object of a member function,
+// the elements of an empty vector, and what an iterator of an unordered container leads
+// to at its end.
+//
+// all kind: null-dereference
+// all says: .*through a null pointer
+// all cause: none|null-offset
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#define OWN [[gnu::noinline]] static
+#define HERE asm volatile("" : : : "memory")
+
+struct address {
+    std::string street, town;
+    long number = 7;
+};
+
+struct order {
+    long id = 3;
+    address to;
+    [[gnu::noinline]] long cents() const;
+    long inlined_cents() const
+    {
+        return id * 100;
+    }
+};
+
+long order::cents() const
+{
+    long sum = id * 100;
+    HERE;
+    return sum;
+}
+
+static volatile long sum;
+static order *volatile none;
+
+// case called_on_null
+//   says: .*; `late`, a local of called_on_null, is null.*
+//   variable: late
+OWN void called_on_null()
+{
+    order *late = none;
+    sum = late->cents();
+    sum = late->id;
+    HERE;
+}
+
+// case inlined_on_null
+//   in: -
+//   says: .*; `(late|none)`.*is null.*
+//   variable: late|none
+OWN void inlined_on_null(const order *late)
+{
+    sum = late->inlined_cents();
+    HERE;
+}
+
+// case assigned_to_null
+//   builds: O0
+//   says: .*; `(late|of)`.*is null.*
+//   variable: late|of
+OWN void assigned_to_null(order *late, const order &from)
+{
+    *late = from;
+    HERE;
+}
+
+// case empty_vector
+//   builds: O0 -static
+//   says: .*; `of.data\(\)` is null.*
+//   variable: of.data\(\)
+OWN void empty_vector()
+{
+    std::vector<long> of;
+    sum = of[3];
+    HERE;
+}
+
+// case found_nothing
+//   builds: O0 -static
+//   says: .*; `found` is null, as that of end\(\) is.*
+//   variable: found
+OWN void found_nothing()
+{
+    std::unordered_map<int, long> of = { { 1, 2 } };
+    auto found = of.find(3);
+    sum = found->second;
+    HERE;
+}
+
+struct part {
+    long head[5];
+    long price;
+};
+
+// case constant
+//   builds: clang
+//   variable: missing|none
+//   never: a small number
+OWN void constant()
+{
+    const volatile part *missing = nullptr;
+    sum = missing->price;
+    HERE;
+}
+
+static const struct {
+    const char *name;
+    void (*crash)();
+} cases[] = {
+    { "called_on_null", called_on_null },
+    { "inlined_on_null", [] { inlined_on_null(none); } },
+    { "assigned_to_null", [] { assigned_to_null(none, order()); } },
+    { "empty_vector", empty_vector },
+    { "found_nothing", found_nothing },
+    { "constant", constant },
+};
+
+int main(int, char **arguments)
+{
+    for (const auto &each : cases)
+        if (strcmp(each.name, arguments[1]) == 0)
+            each.crash();
+    return 2;
+}
