@@ -14,7 +14,7 @@
 #include "formats/debug/elf.h"
 #include "formats/debug/sframe.h"
 #include "shared/dl_find_object.h"
-#include "unwind/rule_cache.h"
+#include "unwind/unwind_types.h"
 
 enum {
     TABLE_IMAGES = 512,      // where the C library cannot find images itself
@@ -68,6 +68,25 @@ bool local_code_image(uint64_t address, struct local_image *out)
     return true;
 }
 
+void local_code_describe(const struct dl_phdr_info *info, struct local_image *out)
+{
+    const uint64_t page = -(uint64_t)PAGE_BYTES;
+    *out = (struct local_image){ .start = UINT64_MAX };
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+        uint64_t begin = info->dlpi_addr + segment->p_vaddr;
+        uint64_t end = (begin + segment->p_memsz + PAGE_BYTES - 1) & page;
+        if (segment->p_type == PT_LOAD && (begin & page) < out->start)
+            out->start = begin & page;
+        if (segment->p_type == PT_LOAD && end > out->end)
+            out->end = end;
+        if (segment->p_type == PT_GNU_EH_FRAME)
+            out->eh_frame_hdr = begin;
+        if (segment->p_type == ELF_PT_GNU_SFRAME)
+            atomic_store_explicit(&any_sframe, true, memory_order_relaxed);
+    }
+}
+
 void local_code_publish(const struct local_image *images, size_t count)
 {
     if (_dl_find_object != NULL || atomic_flag_test_and_set(&code_table.writing))
@@ -82,11 +101,6 @@ void local_code_publish(const struct local_image *images, size_t count)
 bool local_code_any_sframe(void)
 {
     return atomic_load_explicit(&any_sframe, memory_order_relaxed);
-}
-
-void local_code_saw_sframe(void)
-{
-    atomic_store_explicit(&any_sframe, true, memory_order_relaxed);
 }
 
 // local_image_bytes gives a cursor over the image from address on.
@@ -289,29 +303,47 @@ static enum ch_status scan_section(struct rule_search *search, uint64_t pc)
     return CH_ERR_NOT_FOUND;
 }
 
-static enum ch_status find_cfi_rules(const struct local_image *image, uint64_t pc,
-                                     struct unwind_row *out)
+// local_find_fde finds the FDE of pc in image.
+static enum ch_status local_find_fde(struct rule_search *search,
+                                     const struct local_image *image, uint64_t pc)
 {
     const uint64_t hdr = image->eh_frame_hdr;
-    struct rule_search search = {
-        .image = image,
-        .section = { .kind = CFI_EH_FRAME, .text = image->start, .data = hdr }
-    };
+    search->image = image;
+    search->section =
+        (struct cfi_section){ .kind = CFI_EH_FRAME, .text = image->start, .data = hdr };
     struct cursor bytes = local_image_bytes(image, hdr);
     size_t size = cursor_left(&bytes);
     if (hdr == 0 ||
         cfi_read_header(
             cursor_child(&bytes, size < CFI_HEADER_MAX ? size : CFI_HEADER_MAX), hdr,
-            size, &search.header) != CH_OK)
+            size, &search->header) != CH_OK)
         return CH_ERR_NOT_FOUND;
-    search.section.address = search.header.eh_frame;
-    enum ch_status status = search.header.count != 0 ? local_search_table(&search, pc)
-                                                     : scan_section(&search, pc);
-    const struct cfi_processor processor = rule_cache_processor(unwind_arch_native());
+    search->section.address = search->header.eh_frame;
+    return search->header.count != 0 ? local_search_table(search, pc)
+                                     : scan_section(search, pc);
+}
+
+static enum ch_status find_cfi_rules(const struct local_image *image, uint64_t pc,
+                                     struct unwind_row *out)
+{
+    static const struct cfi_processor native = {
+        .register_count = UNWIND_REGISTER_COUNT,
+        .fp = UNWIND_FP,
+        .signs_returns = (int)UNWIND_FP == UNWIND_AARCH64_FP,
+    };
+    struct rule_search search;
+    enum ch_status status = local_find_fde(&search, image, pc);
     if (status == CH_OK)
-        status = cfi_find_row(&search.section, &processor, &search.cie, &search.fde, pc,
-                              out);
+        status =
+            cfi_find_row(&search.section, &native, &search.cie, &search.fde, pc, out);
     return status == CH_OK ? CH_OK : CH_ERR_NOT_FOUND;
+}
+
+uint64_t local_code_function(const struct local_image *image, uint64_t pc)
+{
+    struct rule_search search;
+    bool is_found = local_find_fde(&search, image, pc) == CH_OK && pc < search.fde.end;
+    return is_found ? search.fde.start : 0;
 }
 
 enum ch_status local_code_rules(const struct local_image *image, uint64_t pc,

@@ -49,14 +49,19 @@ CH_CHECKED enum ch_status local_code_rules(const struct local_image *image, uint
                                            enum crashhook_unwind_algorithm algorithm,
                                            struct unwind_row *out);
 
+// local_code_function is the start of the function in image that contains pc. 0: call
+// frame information does not say it.
+uint64_t local_code_function(const struct local_image *image, uint64_t pc);
+
+// local_code_describe describes an image by its program headers.
+void local_code_describe(const struct dl_phdr_info *info, struct local_image *out);
+
 // local_code_publish makes these images, in any order, the ones that are found where
 // the C library cannot find them itself.
 void local_code_publish(const struct local_image *images, size_t count);
 
-// local_code_any_sframe returns true if an image that was listed has SFrame;
-// local_code_saw_sframe sets that.
+// local_code_any_sframe returns true if an image that was described has SFrame.
 bool local_code_any_sframe(void);
-void local_code_saw_sframe(void);
 
 // local_code_is_readable returns true if the bytes of a page at address can be read. It
 // asks the kernel by a call that does nothing.

@@ -183,36 +183,18 @@ static void find_listed_id(const struct dl_phdr_info *info, const Elf64_Phdr *no
 static bool read_linker_image(const struct dl_phdr_info *info,
                               struct crashhook_image *image, struct local_image *code)
 {
-    const uint64_t page = -(uint64_t)PAGE_BYTES;
-    *image = (struct crashhook_image){ .base = UINT64_MAX, .width = 64 };
-    *code = (struct local_image){ .start = UINT64_MAX };
+    local_code_describe(info, code);
+    *image = (struct crashhook_image){ .base = code->start, .width = 64 };
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const Elf64_Phdr *segment = &info->dlpi_phdr[i];
-        uint64_t begin = info->dlpi_addr + segment->p_vaddr;
-        uint64_t end = (begin + segment->p_memsz + PAGE_BYTES - 1) & page;
-        switch (segment->p_type) {
-        case PT_LOAD:
-            if ((begin & page) < image->base)
-                image->base = begin & page;
-            if (segment->p_flags & PF_X && end > image->end_of_text)
-                image->end_of_text = end;
-            if (end > code->end)
-                code->end = end;
-            break;
-        case PT_NOTE:
+        uint64_t end = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+        end = (end + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+            end > image->end_of_text)
+            image->end_of_text = end;
+        if (segment->p_type == PT_NOTE)
             find_listed_id(info, segment, image);
-            break;
-        case PT_GNU_EH_FRAME:
-            code->eh_frame_hdr = begin;
-            break;
-        case ELF_PT_GNU_SFRAME:
-            local_code_saw_sframe();
-            break;
-        default:
-            break;
-        }
     }
-    code->start = image->base;
     return image->end_of_text != 0;
 }
 

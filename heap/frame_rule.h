@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How one frame of our own process is left, from the call frame information of its
-// image: of all rules, the three that lead to the next frame.
+// How one frame of our own process is left, from the SFrame or call frame information
+// of its image: of all rules, the three that lead to the next frame.
 //
-// The tables are read where they are loaded, without locks (image.h). They
-// are those that the C++ runtime would throw exceptions by, and they are read within
-// the bounds of their image. A rule that needs other registers than the stack pointer
-// and the frame pointer counts as none.
+// The tables are read where they are loaded, without locks and within the bounds of
+// their image (backtrace/local_code.h). A rule that needs other registers than the
+// stack pointer and the frame pointer counts as none.
 #pragma once
 #include <stdint.h>
 
@@ -33,6 +32,5 @@ struct frame_rule {
     int64_t fp_words : 16;
 };
 
-// frame_rule_find finds the rule at pc, and the start of its function unless
-// out_function is NULL.
-struct frame_rule frame_rule_find(uint64_t pc, uint64_t *out_function);
+// frame_rule_find finds the rule at pc.
+struct frame_rule frame_rule_find(uint64_t pc);

@@ -7,8 +7,9 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "backtrace/local_code.h"
+#include "formats/interchange/cbf.h"
 #include "heap/frame_rule.h"
-#include "heap/image.h"
 
 enum {
     WORD = sizeof(uint64_t),
@@ -57,7 +58,7 @@ static struct frame_rule find_rule(uint64_t pc)
         return rule;
     }
     key = cache_key(pc);
-    rule = frame_rule_find(pc, NULL);
+    rule = frame_rule_find(pc);
     memcpy(&bits, &rule, sizeof(rule));
     __atomic_store_n(&at->rule, bits, __ATOMIC_RELAXED);
     __atomic_store_n(&at->key, key ^ bits, __ATOMIC_RELAXED);
@@ -66,15 +67,14 @@ static struct frame_rule find_rule(uint64_t pc)
 
 uint64_t walk_function(uint64_t pc)
 {
-    uint64_t start = 0;
-    (void)frame_rule_find(pc, &start);
-    return start;
+    struct local_image image;
+    return local_code_image(pc, &image) ? local_code_function(&image, pc) : 0;
 }
 
 uint64_t walk_image(uint64_t pc)
 {
-    struct image image;
-    return image_find(pc, &image) ? (uint64_t)(uintptr_t)image.start : 0;
+    struct local_image image;
+    return local_code_image(pc, &image) ? image.start : 0;
 }
 
 static bool walk_load(const struct walk *walk, uint64_t address, uint64_t *out)
@@ -225,37 +225,14 @@ __attribute__((noinline)) size_t walk_stack(uint64_t from, struct walk_frame *fr
     return count;
 }
 
-static size_t signed_size(uint64_t value)
-{
-    int64_t number = (int64_t)value;
-    uint64_t magnitude = (uint64_t)(number < 0 ? ~number : number);
-    size_t bits = magnitude == 0 ? 1 : 65 - (size_t)__builtin_clzll(magnitude);
-    return (bits + 7) / 8;
-}
-
 size_t walk_encode(const struct walk_frame *frames, size_t count, uint8_t *out,
                    size_t limit)
 {
-    enum { CBF_WORDS_OF_64 = 2, CBF_PC = 0x10, CBF_RA = 0x20, CBF_ABSOLUTE = 8 };
-    uint64_t previous = 0;
-    size_t size = 0;
-    out[size++] = CBF_WORDS_OF_64;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = frames[i].pc - previous;
-        size_t bytes = signed_size(value);
-        bool is_absolute = i == 0 || signed_size(frames[i].pc) < bytes;
-        if (is_absolute) {
-            value = frames[i].pc;
-            bytes = signed_size(value);
-        }
-        if (size + 1 + bytes + 1 > limit)
-            break;
-        out[size++] = (uint8_t)((frames[i].is_exact ? CBF_PC : CBF_RA) |
-                                (is_absolute ? CBF_ABSOLUTE : 0) | (bytes - 1));
-        for (size_t byte = bytes; byte-- > 0;)
-            out[size++] = (uint8_t)(value >> (8 * byte));
-        previous = frames[i].pc;
-    }
-    out[size++] = 0;
-    return size;
+    struct cbf_writer writer;
+    enum ch_status status = cbf_writer_init(&writer, 64, CBF_SPECIFIED, out, limit);
+    for (size_t i = 0; i < count && status == CH_OK; i++)
+        status = cbf_write_frame(
+            &writer, frames[i].is_exact ? CBF_PC : CBF_RETURN_ADDRESS, frames[i].pc);
+    cbf_write_end(&writer);
+    return writer.size;
 }

@@ -412,10 +412,14 @@ class Heap(unittest.TestCase):
 
     def test_the_library_works_on_aarch64(self):
         compiler, root = "/usr/bin/aarch64-linux-gnu-gcc", "/usr/aarch64-linux-gnu"
-        if not os.path.exists(compiler) or not os.path.exists("/usr/bin/qemu-aarch64"):
+        qemu = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+        if not os.path.exists(compiler) or qemu is None:
             self.skipTest("no compiler or no qemu for AArch64")
+        with open(os.path.join(harness.SOURCE, "heap", "CMakeLists.txt"), encoding="utf-8") as text:
+            others = re.findall(r"\.\./(\S+\.c)", text.read())
         programs = os.path.join(harness.SOURCE, "tests", "integration", "programs", "heap")
-        build = [compiler, "-O1", "-w", "-D_GNU_SOURCE", "-I", harness.SOURCE]
+        build = [compiler, "-O1", "-w", "-D_GNU_SOURCE", "-I", harness.SOURCE,
+                 "-I", os.path.join(harness.SOURCE, "include")]
         with Scene() as scene:
             library, strain = (os.path.join(scene.folder, name) for name in ("heap.so", "strain"))
             subprocess.run(
@@ -423,13 +427,14 @@ class Heap(unittest.TestCase):
                  "-fasynchronous-unwind-tables", "-Wl,-z,now", "-o", library,
                  "-Wl,--version-script=" + os.path.join(harness.SOURCE, "heap",
                                                         "libcrashhook-heap.map"),
+                 *(os.path.join(harness.SOURCE, other) for other in others),
                  *glob.glob(os.path.join(harness.SOURCE, "heap", "*.c"))], check=True)
             subprocess.run([*build, "-fno-builtin", "-o", strain, "-lpthread",
                             os.path.join(programs, "heap_strain.c")], check=True)
             for way, mode in (("plain", "sample"), ("threads", "every")):
                 with self.subTest(way, mode=mode):
                     done = subprocess.run(
-                        ["/usr/bin/qemu-aarch64", "-L", root, "-E", f"LD_PRELOAD={library}",
+                        [qemu, "-L", root, "-E", f"LD_PRELOAD={library}",
                          "-E", f"CRASHHOOK_HEAP={mode}", "-E", "CRASHHOOK_HEAP_RATE=20",
                          "-E", "CRASHHOOK_HEAP_SLOTS=100", strain, way],
                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
