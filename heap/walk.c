@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heap/walk.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -87,10 +88,12 @@ static bool walk_load(const struct walk *walk, uint64_t address, uint64_t *out)
 }
 
 static uint64_t first_stack_end;
+static bool is_go; // a program of Go that calls C
 
 void walk_start(void)
 {
     first_stack_end = getauxval(AT_EXECFN); // the kernel puts it above the first frame
+    is_go = dlsym(RTLD_DEFAULT, "crosscall2") != NULL;
 }
 
 // find_stack_end sets where the stack ends: the first thread's where it began, another
@@ -139,12 +142,27 @@ static bool leave_signal(struct walk *walk)
     return true;
 }
 
+// enter_goroutine continues on the stack of a goroutine that called C. Go's code has no
+// rules, but keeps its frame pointer when it changes to the stack that C runs on.
+static void enter_goroutine(struct walk *walk)
+{
+    // Go asks for memory from here on, in arenas that are mapped whole.
+    const uint64_t heap = UINT64_C(0xc000000000);
+    const uint64_t arena = 64 << 20;
+    if (!is_go || walk->fp >> 32 != heap >> 32 || walk->sp >> 32 == heap >> 32)
+        return;
+    walk->sp = walk->fp;
+    walk->high = (walk->fp | (arena - 1)) + 1;
+    walk->has_end = true;
+}
+
 // walk_by_frame_pointer leaves a frame of code that has no rules, as compiled at run
 // time.
 static bool walk_by_frame_pointer(struct walk *walk)
 {
     uint64_t fp;
     uint64_t pc;
+    enter_goroutine(walk);
     if (!walk->has_end || walk->fp - walk->sp > FRAME_BYTES_MAX ||
         !walk_load(walk, walk->fp, &fp) ||
         !walk_load(walk, walk->fp + sizeof(fp), &pc) || fp <= walk->fp)

@@ -45,7 +45,8 @@ class Go(unittest.TestCase):
                                       ("stripped", "shop", ["-ldflags=-s -w"]),
                                       ("symbols", "shop", ["-ldflags=-w"]),
                                       ("panics", "panics", []),
-                                      ("asks", "asks", [])):
+                                      ("asks", "asks", []),
+                                      ("orders", "orders", [])):
             subprocess.run(["go", "build", *options, "-o", os.path.join(cls.folder, name),
                             os.path.join(HERE, "languages", f"{source}.go")],
                            check=True, env=environment, timeout=300)
@@ -80,6 +81,22 @@ class Go(unittest.TestCase):
                         ["runtime.cgocall", "main._Cfunc_crash", *["main.(*shop).serve"] * 4,
                          *[n for n in names if n.startswith("main.main")], "runtime.goexit"])
                     self.assertRegex(report["title"], "^null pointer in bug")
+
+    def test_blocks_that_go_has_of_c_are_told_with_their_callers_in_go(self):
+        for via in ("trace", "preload"):
+            with self.subTest(via=via), Scene() as scene:
+                scene.preload = None
+                done = scene.command("run", "--via", via, "--heap", "every", "--",
+                                     os.path.join(self.folder, "orders"))
+                self.assertEqual(len(scene.reports()), 1, done.stderr)
+                crash = scene.reports()[0]["crash"]
+                self.assertEqual(crash["kind"], "double-free", crash)
+                for event, inner, outer in (("allocated", "make_order", "main.receive"),
+                                            ("freed", "drop_order", "main.deliver")):
+                    frames = crash["heap"][event]["backtrace"]["frames"]
+                    names = [frame.get("function") for frame in frames]
+                    self.assertIn(inner, names)
+                    self.assertIn(outer, names[names.index(inner):], event)
 
     def test_a_death_by_sigabrt_after_the_dump_is_reported_once(self):
         for via in ("trace", "preload"):
