@@ -8,40 +8,12 @@
 
 enum { PLACES_MIN = 1024, EXACT_BITS = 64, ROUNDED_BITS = 6, PERCENTILES = 3 };
 
-static const uint64_t hash_factor = UINT64_C(0x9e3779b97f4a7c15);
-
 void latencies_deinit(struct latencies *latencies)
 {
     free(latencies->rows);
-    free(latencies->places);
+    free(latencies->numbers.slots);
     free(latencies->values);
     *latencies = (struct latencies){ 0 };
-}
-
-static uint32_t *latency_place(const struct latencies *latencies, uint64_t key)
-{
-    size_t place = (size_t)(key * hash_factor >> 32) & (latencies->place_count - 1);
-    while (latencies->places[place] != 0 &&
-           latencies->rows[latencies->places[place] - 1].key != key)
-        place = (place + 1) & (latencies->place_count - 1);
-    return &latencies->places[place];
-}
-
-static bool latency_grow_places(struct latencies *latencies)
-{
-    if (latencies->row_count * 2 < latencies->place_count)
-        return true;
-    size_t count =
-        latencies->place_count != 0 ? latencies->place_count * 2 : PLACES_MIN;
-    uint32_t *places = calloc(count, sizeof(*places));
-    if (places == NULL)
-        return false;
-    free(latencies->places);
-    latencies->places = places;
-    latencies->place_count = count;
-    for (size_t i = 0; i < latencies->row_count; i++)
-        *latency_place(latencies, latencies->rows[i].key) = (uint32_t)i + 1;
-    return true;
 }
 
 // latency_row finds or adds the row of key. CH_ERR_LIMIT: there are too many.
@@ -49,19 +21,19 @@ static enum ch_status latency_row(struct latencies *latencies, uint64_t key,
                                   uint32_t *out)
 {
     size_t count = latencies->row_count;
-    if (!latency_grow_places(latencies))
+    uint32_t *number = key_index_place(&latencies->numbers, count, key);
+    if (number == NULL)
         return CH_ERR_NO_MEMORY;
-    uint32_t *place = latency_place(latencies, key);
-    if (*place == 0) {
+    if (*number == 0) {
         if (count == LATENCY_KEYS_MAX)
             return CH_ERR_LIMIT;
         if (!array_reserve(&latencies->rows, &latencies->row_capacity, count,
                            sizeof(*latencies->rows)))
             return CH_ERR_NO_MEMORY;
         latencies->rows[count] = (struct latency_row){ .key = key, .min = UINT64_MAX };
-        *place = (uint32_t)++latencies->row_count;
+        *number = (uint32_t)++latencies->row_count;
     }
-    *out = *place - 1;
+    *out = *number - 1;
     return CH_OK;
 }
 
@@ -69,7 +41,9 @@ static void latency_count(struct latencies *latencies, uint32_t row, uint64_t va
                           uint32_t count)
 {
     size_t mask = latencies->value_places - 1;
-    size_t place = (size_t)((value * hash_factor + row) * hash_factor >> 32) & mask;
+    uint64_t hash =
+        key_index_hash(&latencies->numbers, value) + row * latencies->numbers.factor;
+    size_t place = (size_t)(hash >> 32) & mask;
     struct latency_value *values = latencies->values;
     while (values[place].count != 0 &&
            (values[place].value != value || values[place].row != row))

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/key_index.h"
 #include "base/status.h"
 
 enum { LATENCY_VALUES_MAX = 1 << 19, LATENCY_KEYS_MAX = 1 << 18 };
@@ -38,8 +39,7 @@ struct latencies {
     struct latency_row *rows;
     size_t row_count;
     size_t row_capacity;
-    uint32_t *places; // hash table of rows by key: index + 1
-    size_t place_count;
+    struct key_index numbers;     // of rows, by key: index + 1
     struct latency_value *values; // hash table; count 0: free
     size_t value_count;
     size_t value_places;

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 
-enum { PLACES_MIN = 64, STEPS_PER_RECORD = 256 };
+enum { STEPS_PER_RECORD = 256 };
 
 const char *fdr_call_end_name(enum fdr_call_end how)
 {
@@ -28,34 +28,8 @@ void fdr_calls_deinit(struct fdr_calls *calls)
     for (size_t i = 0; i < calls->thread_count; i++)
         free(calls->threads[i].open);
     free(calls->threads);
-    free(calls->places);
+    free(calls->numbers.slots);
     *calls = (struct fdr_calls){ 0 };
-}
-
-static uint32_t *calls_place(const struct fdr_calls *calls, int32_t tid)
-{
-    size_t place = (uint32_t)tid * UINT32_C(0x9e3779b1) & (calls->place_count - 1);
-    while (calls->places[place] != 0 &&
-           calls->threads[calls->places[place] - 1].tid != tid)
-        place = (place + 1) & (calls->place_count - 1);
-    return &calls->places[place];
-}
-
-// calls_grow_places makes room for one more thread in the hash table.
-static bool calls_grow_places(struct fdr_calls *calls)
-{
-    if (calls->thread_count * 2 < calls->place_count)
-        return true;
-    size_t count = calls->place_count != 0 ? calls->place_count * 2 : PLACES_MIN;
-    uint32_t *places = calloc(count, sizeof(*places));
-    if (places == NULL)
-        return false;
-    free(calls->places);
-    calls->places = places;
-    calls->place_count = count;
-    for (size_t i = 0; i < calls->thread_count; i++)
-        *calls_place(calls, calls->threads[i].tid) = (uint32_t)i + 1;
-    return true;
 }
 
 // calls_thread finds or adds the thread. CH_ERR_LIMIT: there are too many.
@@ -64,19 +38,19 @@ static enum ch_status calls_thread(struct fdr_calls *calls, int32_t tid,
 {
     size_t count = calls->thread_count;
     if (calls->last >= count || calls->threads[calls->last].tid != tid) {
-        if (!calls_grow_places(calls))
+        uint32_t *number = key_index_place(&calls->numbers, count, (uint32_t)tid);
+        if (number == NULL)
             return CH_ERR_NO_MEMORY;
-        uint32_t *place = calls_place(calls, tid);
-        if (*place == 0 && count == FDR_CALLS_THREADS_MAX)
+        if (*number == 0 && count == FDR_CALLS_THREADS_MAX)
             return CH_ERR_LIMIT;
-        if (*place == 0 && !array_reserve(&calls->threads, &calls->thread_capacity,
-                                          count, sizeof(*calls->threads)))
+        if (*number == 0 && !array_reserve(&calls->threads, &calls->thread_capacity,
+                                           count, sizeof(*calls->threads)))
             return CH_ERR_NO_MEMORY;
-        if (*place == 0) {
+        if (*number == 0) {
             calls->threads[count] = (struct fdr_calls_thread){ .tid = tid };
-            *place = (uint32_t)++calls->thread_count;
+            *number = (uint32_t)++calls->thread_count;
         }
-        calls->last = *place - 1;
+        calls->last = *number - 1;
     }
     *out = &calls->threads[calls->last];
     return CH_OK;

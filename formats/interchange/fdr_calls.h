@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/key_index.h"
 #include "base/status.h"
 #include "formats/interchange/fdr.h"
 
@@ -63,13 +64,12 @@ struct fdr_calls {
     struct fdr_calls_thread *threads;
     size_t thread_count;
     size_t thread_capacity;
-    uint32_t *places;   // hash table of threads: index + 1
-    size_t place_count; // a power of 2
-    size_t last;        // the thread of the last record
-    size_t open_count;  // of all threads
-    uint64_t unmatched; // exits without an entry
-    uint64_t left_out;  // entries and exits past a limit
-    uint64_t steps;     // that searches for entries may still take
+    struct key_index numbers; // of threads, by tid: index + 1
+    size_t last;              // the thread of the last record
+    size_t open_count;        // of all threads
+    uint64_t unmatched;       // exits without an entry
+    uint64_t left_out;        // entries and exits past a limit
+    uint64_t steps;           // that searches for entries may still take
 };
 
 void fdr_calls_init(struct fdr_calls *calls, const struct fdr_calls_user *user);
