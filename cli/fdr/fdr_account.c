@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/key_index.h"
 #include "cli/fdr/fdr_latency.h"
 #include "cli/fdr/fdr_names.h"
 #include "cli/fdr/fdr_trace.h"
@@ -45,6 +46,8 @@ struct account {
     bool with_edges;
     bool refining;
     bool outermost_only;
+    struct key_index open; // of outermost_only: 1 + open calls, by thread and function
+    size_t open_count;     // of those that were ever open
     bool json;
     enum ch_status status; // of adding durations
     struct text label;
@@ -57,27 +60,45 @@ static void account_deinit(struct account *account)
     fdr_calls_deinit(&account->calls);
     latencies_deinit(&account->functions);
     latencies_deinit(&account->edges);
+    free(account->open.slots);
     text_deinit(&account->label);
+}
+
+static uint32_t *account_place_open(struct account *account,
+                                    const struct fdr_calls_thread *thread,
+                                    const struct fdr_call *call)
+{
+    uint32_t *open = key_index_place(&account->open, account->open_count,
+                                     (uint64_t)thread->tid << 32 | call->function);
+    if (open == NULL)
+        account->status = CH_ERR_NO_MEMORY;
+    return open;
 }
 
 static void account_enter(void *context, struct fdr_calls_thread *thread,
                           struct fdr_call *call)
 {
-    (void)context;
-    (void)thread;
-    (void)call;
+    struct account *account = context;
+    uint32_t *open =
+        account->outermost_only ? account_place_open(account, thread, call) : NULL;
+    if (open == NULL || (*open == 0 && account->open_count == LATENCY_KEYS_MAX))
+        return;
+    account->open_count += *open == 0;
+    *open += *open == 0 ? 2 : 1;
 }
 
-// account_is_recursive returns true if an outer call of the thread is of the same
-// function.
-static bool account_is_recursive(const struct fdr_calls_thread *thread,
-                                 const struct fdr_call *call)
+// account_end_open notes the end of call, and returns true if no other call of the same
+// function is open in the thread.
+static bool account_end_open(struct account *account,
+                             const struct fdr_calls_thread *thread,
+                             const struct fdr_call *call)
 {
-    for (const struct fdr_call *outer = thread->open; outer < call; outer++) {
-        if (outer->function == call->function)
-            return true;
-    }
-    return false;
+    uint32_t *open = account_place_open(account, thread, call);
+    if (open == NULL)
+        return false;
+    account->functions.left_out += *open == 0 && !account->refining;
+    *open -= *open != 0;
+    return *open == 1;
 }
 
 static void account_leave(void *context, const struct fdr_calls_thread *thread,
@@ -87,7 +108,7 @@ static void account_leave(void *context, const struct fdr_calls_thread *thread,
     struct account *account = context;
     uint32_t caller = call > thread->open ? call[-1].function : 0;
     if (how == FDR_CALL_OPEN || account->status != CH_OK ||
-        (account->outermost_only && account_is_recursive(thread, call)))
+        (account->outermost_only && !account_end_open(account, thread, call)))
         return;
     if (!account->refining || account->functions.refining)
         account->status =
@@ -146,6 +167,9 @@ static enum ch_status account_read(struct account *account)
     struct fdr_trace once_more = account->trace;
     fdr_calls_deinit(&account->calls);
     fdr_calls_init(&account->calls, &user);
+    free(account->open.slots);
+    account->open = (struct key_index){ .slots = NULL };
+    account->open_count = 0;
     status = fdr_trace_read(&once_more, account_record, account);
     if (functions)
         latencies_finish(&account->functions);

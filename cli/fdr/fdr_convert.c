@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/key_index.h"
 #include "cli/fdr/fdr_export.h"
 #include "cli/fdr/fdr_names.h"
 #include "cli/fdr/fdr_trace.h"
@@ -13,19 +14,25 @@
 
 enum {
     NODES_MAX = 1 << 20,
-    PLACES_MIN = 1024,
-    DEPTH_MAX = 65536, // of a stack that is printed
+    DEPTH_MAX = 65536, // of a stack
     TOP_DEFAULT = 10,
+    // Each stack is printed in full, so a recursion prints the square of its depth. All
+    // stacks together have at most this many functions, and more for each record.
+    FUNCTIONS_MIN = 1 << 22,
+    FUNCTIONS_PER_RECORD = 16,
 };
 
-// HAS_CALLEES in a call's tag says that it made calls; the rest is its node.
+// HAS_CALLEES in a call's tag says that it made calls that have nodes, LEFT_OUT that
+// its node is that of its caller, to whose own time it counts. The rest is its node.
 #define HAS_CALLEES 0x80000000u
+#define LEFT_OUT 0x40000000u
 
 // A stack_node is a function with the functions that called it. Node 0 is the root; of
 // trees by thread, its children are the threads.
 struct stack_node {
     uint32_t parent;
     uint32_t function; // of a thread its tid
+    uint32_t depth;
     uint64_t count;
     uint64_t sum;        // cycles
     uint64_t leaf_count; // of calls that made no calls
@@ -40,8 +47,8 @@ struct stack_tree {
     struct stack_node *nodes;
     size_t count;
     size_t capacity;
-    uint32_t *places; // hash table of nodes
-    size_t place_count;
+    struct key_index numbers; // of nodes, by parent and function
+    uint64_t functions_left;  // that new stacks may have
     uint64_t left_out;
     bool by_thread;
     bool failed; // no memory
@@ -52,63 +59,31 @@ static void stack_tree_deinit(struct stack_tree *tree)
 {
     fdr_calls_deinit(&tree->calls);
     free(tree->nodes);
-    free(tree->places);
+    free(tree->numbers.slots);
     text_deinit(&tree->label);
-}
-
-static uint32_t *stack_place(const struct stack_tree *tree, uint32_t parent,
-                             uint32_t function)
-{
-    uint64_t key = ((uint64_t)parent << 32 | function) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t place = (size_t)(key >> 32) & (tree->place_count - 1);
-    while (tree->places[place] != 0) {
-        const struct stack_node *node = &tree->nodes[tree->places[place]];
-        if (node->parent == parent && node->function == function)
-            break;
-        place = (place + 1) & (tree->place_count - 1);
-    }
-    return &tree->places[place];
-}
-
-static bool stack_grow_places(struct stack_tree *tree)
-{
-    if (tree->count * 2 < tree->place_count)
-        return true;
-    size_t count = tree->place_count != 0 ? tree->place_count * 2 : PLACES_MIN;
-    uint32_t *places = calloc(count, sizeof(*places));
-    if (places == NULL)
-        return false;
-    free(tree->places);
-    tree->places = places;
-    tree->place_count = count;
-    for (size_t i = 1; i < tree->count; i++)
-        *stack_place(tree, tree->nodes[i].parent, tree->nodes[i].function) =
-            (uint32_t)i;
-    return true;
 }
 
 // stack_child gives parent's node for function. If there are too many, it is parent.
 static uint32_t stack_child(struct stack_tree *tree, uint32_t parent, uint32_t function)
 {
-    if (tree->failed || !stack_grow_places(tree)) {
-        tree->failed = true;
-        return parent;
-    }
-    uint32_t *place = stack_place(tree, parent, function);
-    if (*place != 0)
-        return *place;
-    if (tree->count == NODES_MAX) {
+    uint32_t *number = key_index_place(&tree->numbers, tree->count - 1,
+                                       (uint64_t)parent << 32 | function);
+    if (number != NULL && *number != 0)
+        return *number;
+    uint32_t depth = tree->nodes[parent].depth + 1;
+    if (tree->count == NODES_MAX || depth > DEPTH_MAX || depth > tree->functions_left) {
         tree->left_out++;
         return parent;
     }
-    if (!array_reserve(&tree->nodes, &tree->capacity, tree->count,
-                       sizeof(*tree->nodes))) {
+    if (number == NULL || !array_reserve(&tree->nodes, &tree->capacity, tree->count,
+                                         sizeof(*tree->nodes))) {
         tree->failed = true;
         return parent;
     }
     tree->nodes[tree->count] =
-        (struct stack_node){ .parent = parent, .function = function };
-    return *place = (uint32_t)tree->count++;
+        (struct stack_node){ .parent = parent, .function = function, .depth = depth };
+    tree->functions_left -= depth;
+    return *number = (uint32_t)tree->count++;
 }
 
 static uint32_t stack_root(struct stack_tree *tree, int32_t tid)
@@ -120,14 +95,15 @@ static void stack_enter(void *context, struct fdr_calls_thread *thread,
                         struct fdr_call *call)
 {
     struct stack_tree *tree = context;
-    uint32_t parent;
-    if (call > thread->open) {
-        call[-1].tag |= HAS_CALLEES;
-        parent = call[-1].tag & ~HAS_CALLEES;
-    } else {
-        parent = stack_root(tree, thread->tid);
-    }
-    call->tag = stack_child(tree, parent, call->function);
+    struct fdr_call *caller = call > thread->open ? call - 1 : NULL;
+    uint32_t parent =
+        caller != NULL ? caller->tag & (LEFT_OUT - 1) : stack_root(tree, thread->tid);
+    uint32_t node = parent;
+    if (caller == NULL || (caller->tag & LEFT_OUT) == 0)
+        node = stack_child(tree, parent, call->function);
+    call->tag = node != parent ? node : parent | LEFT_OUT;
+    if (caller != NULL && node != parent)
+        caller->tag |= HAS_CALLEES;
 }
 
 static void stack_leave(void *context, const struct fdr_calls_thread *thread,
@@ -135,10 +111,12 @@ static void stack_leave(void *context, const struct fdr_calls_thread *thread,
                         enum fdr_call_end how)
 {
     struct stack_tree *tree = context;
-    struct stack_node *node = &tree->nodes[call->tag & ~HAS_CALLEES];
+    struct stack_node *node = &tree->nodes[call->tag & (LEFT_OUT - 1)];
     uint64_t time = end - call->begin;
     (void)thread;
     (void)how;
+    if ((call->tag & LEFT_OUT) != 0)
+        return;
     node->count++;
     node->sum += time;
     tree->nodes[node->parent].callees += time;
@@ -153,6 +131,7 @@ static enum ch_status stack_record(void *context, const struct fdr_record *recor
     struct stack_tree *tree = context;
     if (record->kind == FDR_CUSTOM_EVENT)
         fdr_names_note(tree->names, record);
+    tree->functions_left += FUNCTIONS_PER_RECORD;
     enum ch_status status = fdr_calls_add(&tree->calls, record);
     return tree->failed ? CH_ERR_NO_MEMORY : status;
 }
@@ -165,6 +144,7 @@ static enum ch_status stack_read_profile(struct stack_tree *tree)
     enum ch_status status = fdr_trace_profile(tree->trace, &data, &profile);
     while (status == CH_OK && (status = xray_profile_next(&profile, &path)) == CH_OK) {
         uint32_t at = stack_root(tree, (int32_t)path.tid);
+        tree->functions_left += FUNCTIONS_PER_RECORD * path.count;
         for (size_t i = path.count; i > 0; i--)
             at = stack_child(tree, at, path.functions[i - 1]);
         struct stack_node *node = &tree->nodes[at];
@@ -189,6 +169,7 @@ static enum ch_status stack_read(struct stack_tree *tree)
     if (!array_reserve(&tree->nodes, &tree->capacity, 0, sizeof(*tree->nodes)))
         return CH_ERR_NO_MEMORY;
     tree->nodes[tree->count++] = (struct stack_node){ .parent = 0 };
+    tree->functions_left = FUNCTIONS_MIN;
     if (tree->trace->mode == FDR_TRACE_PROFILE)
         return stack_read_profile(tree);
     enum ch_status status = fdr_trace_read(tree->trace, stack_record, tree);
@@ -211,7 +192,7 @@ static size_t stack_path(const struct stack_tree *tree, uint32_t node,
                          uint32_t path[static DEPTH_MAX])
 {
     size_t count = 0;
-    for (uint32_t at = node; at != 0 && count < DEPTH_MAX; at = tree->nodes[at].parent)
+    for (uint32_t at = node; at != 0; at = tree->nodes[at].parent)
         path[count++] = at;
     for (size_t i = 0; i < count / 2; i++) {
         uint32_t swapped = path[i];
@@ -254,8 +235,10 @@ static int stack_result(const struct stack_tree *tree, enum ch_status status)
         fprintf(stderr, "crashhook: %" PRIu64 " exits without an entry are left out\n",
                 tree->calls.unmatched);
     if (tree->left_out + tree->calls.left_out != 0)
-        fputs("crashhook: some calls are left out, because there are too many stacks\n",
-              stderr);
+        fputs(
+            "crashhook: some calls count as their callers' time, because there are too "
+            "many stacks, or too deep ones\n",
+            stderr);
     return fdr_trace_result(tree->trace, status);
 }
 

@@ -195,6 +195,23 @@ class Built(InFolder):
         wrong = fdr("account", self.path, "--sort", "colour", check=False)
         self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
 
+    def test_account_of_recursive_calls_has_the_outermost_alone(self):
+        for threads in self.every():
+            outermost = {}
+            for records in threads.values():
+                stack = []
+                for action, function, tsc in records:
+                    if action in (ENTER, ENTER_ARGS):
+                        stack.append((function, tsc))
+                        continue
+                    begun = stack.pop()[1]
+                    if function not in (entry[0] for entry in stack):
+                        outermost.setdefault(function, []).append(tsc - begun)
+            shown = fdr_json("account", self.path, "--recursive-calls-only")
+            self.assertEqual({entry["id"]: numbers(entry) for entry in shown["functions"]},
+                             {key: row(value) for key, value in outermost.items()})
+            self.assertEqual(shown["left_out"], 0)
+
     def test_graph_has_the_numbers_of_each_edge(self):
         for threads in self.every():
             _, edges, _ = model(threads)
@@ -288,6 +305,26 @@ class Built(InFolder):
             lines = fdr(*command, self.path).stdout.splitlines()
             self.assertGreater(len(lines), 20000)
             self.assertLess(max(map(len, lines)), 256)
+
+    def test_the_stacks_of_a_deep_recursion_have_a_limit_and_lose_no_time(self):
+        builder = Builder(frequency=10**9)
+        deep = 20000
+        builder.buffer(1, [(ENTER, 1, 1000 + i) for i in range(deep)] +
+                       [(EXIT, 1, 1000 + deep + i) for i in range(deep)])
+        builder.write(self.path)
+        for options in (["--by-thread"], []):
+            done = fdr("convert", "--format", "folded", self.path, *options)
+            lines = done.stdout.splitlines()
+            self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in lines),
+                             2 * deep - 1)
+            self.assertGreater(len(lines), 2800)
+            self.assertLess(len(done.stdout), 20 << 20)
+            self.assertIn("too deep", done.stderr)
+        stacks = fdr_json("stack", self.path)["stacks"]
+        self.assertEqual(len(stacks), len(lines))
+        self.assertEqual({stack["count"] for stack in stacks}, {1})
+        self.assertEqual([len(stack["ids"]) for stack in stacks if stack["leaf_count"]],
+                         [len(stacks)])
 
     def test_standard_input_that_cannot_be_copied_is_no_truncated_trace(self):
         builder = Builder()
