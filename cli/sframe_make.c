@@ -23,6 +23,7 @@ struct cfi_file {
     struct cfi_index index;
     struct cfi_processor processor;
     enum sframe_arch arch;
+    uint64_t lookups_left; // a file has a byte for each of its code at least
 };
 
 static void cfi_file_close(struct cfi_file *file)
@@ -39,6 +40,7 @@ static enum ch_status cfi_file_open(struct cfi_file *file, const char *path)
     enum ch_status status = command_read_file(path, &file->data);
     if (status != CH_OK)
         return status;
+    file->lookups_left = 2 * (uint64_t)file->data.size; // functions may overlap
     status = elf_view_init(&file->elf, file->data.bytes, file->data.size);
     const struct unwind_arch *arch = NULL;
     if (status == CH_OK && file->elf.header.machine == ELF_X86_64)
@@ -179,9 +181,12 @@ static void simplify_rule(struct unwind_rule *rule, uint64_t pc, bool *out_by_pc
 }
 
 // cfi_file_row gives the row at pc with simple rules where possible.
-static enum ch_status cfi_file_row(const struct cfi_file *file, uint64_t pc,
+static enum ch_status cfi_file_row(struct cfi_file *file, uint64_t pc,
                                    struct unwind_row *out)
 {
+    if (file->lookups_left == 0)
+        return CH_ERR_LIMIT;
+    file->lookups_left--;
     enum ch_status status = cfi_index_find(&file->index, &file->processor, pc, out);
     if (status != CH_OK)
         return status;
@@ -208,7 +213,7 @@ static void made_deinit(struct made *made)
     free(made->rows);
 }
 
-static enum ch_status make_function(struct made *made, const struct cfi_file *file,
+static enum ch_status make_function(struct made *made, struct cfi_file *file,
                                     const struct cfi_index_entry *entry)
 {
     size_t count = 0;
@@ -274,6 +279,8 @@ static int run_make(const struct options *options)
     for (size_t i = 0; status == CH_OK && i < file.index.count; i++)
         status = make_function(&made, &file, &file.index.entries[i]);
     const uint64_t vaddr = find_free_vaddr(&file.elf);
+    if (status == CH_OK && file.lookups_left == 0)
+        status = CH_ERR_LIMIT;
     if (status == CH_OK)
         status = sframe_writer_finish(&made.writer, vaddr, &section);
     if (status != CH_OK)
@@ -385,7 +392,7 @@ static enum ch_status sframe_row_at(const struct sframe_section *section, uint64
     return *out_end > pc ? CH_OK : CH_ERR_MALFORMED;
 }
 
-static void compare_function(struct comparison *comparison, const struct cfi_file *file,
+static void compare_function(struct comparison *comparison, struct cfi_file *file,
                              const struct sframe_section *section,
                              const struct cfi_index_entry *entry)
 {
@@ -436,7 +443,7 @@ static int run_verify(const struct options *options)
     if (comparison.json)
         fputs("{\"differences\":[", stdout);
     for (; status == CH_OK; status = sframe_file_next(&sections, &offset, &section))
-        for (size_t i = 0; i < file.index.count; i++)
+        for (size_t i = 0; i < file.index.count && file.lookups_left != 0; i++)
             compare_function(&comparison, &file, &section, &file.index.entries[i]);
     printf(comparison.json ? "],\"functions\":%" PRIu64 ",\"covered\":%" PRIu64
                              ",\"bytes\":%" PRIu64 ",\"disagreements\":%" PRIu64 "}\n"
@@ -448,6 +455,10 @@ static int run_verify(const struct options *options)
     if (status != CH_END)
         return command_fail("cannot read .sframe of '%s': %s", path,
                             ch_status_name(status));
+    if (file.lookups_left == 0)
+        return command_fail("cannot compare all of '%s': its .eh_frame is of more code "
+                            "than the file can have",
+                            path);
     return comparison.differences == 0 ? COMMAND_DONE : COMMAND_FAILED;
 }
 

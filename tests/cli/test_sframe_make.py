@@ -108,6 +108,33 @@ class SframeMake(unittest.TestCase):
                 compared += found["bytes"]
         print(f"{compared} bytes of code compared")
 
+    def test_a_function_that_is_larger_than_its_file_ends_both_commands(self):
+        path = self.make(self.compile(), "2")
+        with open(path, "rb") as file:
+            data = bytearray(file.read())
+        place = re.search(r" \.eh_frame +PROGBITS +(\w+) (\w+) (\w+)", subprocess.run(
+            ["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout)
+        vaddr, at, size = (int(number, 16) for number in place.groups())
+        end, starts = at + size, {}
+        bias = vaddr - at
+        while at < end and (length := int.from_bytes(data[at:at + 4], "little")):
+            if data[at + 4:at + 8] != bytes(4):
+                field = at + 8
+                start = int.from_bytes(data[field:field + 4], "little", signed=True)
+                starts[bias + field + start] = field
+            at += 4 + length
+        last = starts[max(starts)]
+        data[last + 4:last + 8] = (0x7fffffff).to_bytes(4, "little")
+        with open(path, "wb") as file:
+            file.write(data)
+        for command in (["verify"], ["make", "-o", self.path("section")]):
+            done = subprocess.run([CRASHHOOK, "sframe", *command, path], timeout=60,
+                                  capture_output=True, text=True, check=False)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+        verified = run("verify", path)
+        self.assertEqual(verified.returncode, 1)
+        self.assertIn("more code than the file can have", verified.stderr)
+
     def test_rows_are_those_of_gnu_as(self):
         if "--gsframe" not in subprocess.run(["as", "--help"], capture_output=True,
                                              text=True, check=True).stdout:
