@@ -44,6 +44,11 @@ static uint64_t saved_vectors_arm(const struct memory_reader *memory, uint64_t c
     return 0;
 }
 
+static size_t vector_count(const struct capture *capture)
+{
+    return capture->arch->id == UNWIND_ARCH_AARCH64 ? 32 : 16;
+}
+
 uint64_t held_vectors_saved(const struct memory_reader *memory,
                             enum unwind_arch_id arch, uint64_t context)
 {
@@ -59,8 +64,8 @@ static bool vectors_of_crash(const struct capture *capture,
     uint64_t at =
         context == 0 ? 0
                      : held_vectors_saved(&capture->reader, capture->arch->id, context);
-    return at != 0 &&
-           memory_read(&capture->reader, at, out, HELD_VECTORS_BYTES) == CH_OK;
+    return at != 0 && memory_read(&capture->reader, at, out,
+                                  vector_count(capture) * HELD_VECTOR_BYTES) == CH_OK;
 }
 
 // held_vectors_add appends the thread's vector registers to the capture's held file, as
@@ -81,7 +86,7 @@ static void held_vectors_add(const struct capture *capture,
         thread->run_state == 'R' && stop_registers_vectors(thread->tid, bytes))
         known = bytes;
     if (known != NULL)
-        held_file_add_vectors(capture->held, known);
+        held_file_add_vectors(capture->held, known, vector_count(capture));
 }
 
 // hold_stack copies a stack from at on, and notes the pointers in it if pointers is not

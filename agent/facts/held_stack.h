@@ -22,7 +22,7 @@ void held_stack_add(struct capture *capture, struct held_pointers *pointers,
                     const struct backtrace_limit *frames, uint64_t stack_end);
 
 // held_vectors_saved gives the address where the kernel saved xmm0 to xmm15 or v0 to
-// v15 for the signal handler whose ucontext_t is at context; 0: nowhere.
+// v31 for the signal handler whose ucontext_t is at context; 0: nowhere.
 uint64_t held_vectors_saved(const struct memory_reader *memory,
                             enum unwind_arch_id arch, uint64_t context);
 

@@ -92,7 +92,7 @@ struct target_crash {
     uint8_t memory_tag;
     unsigned handlers;         // that were called since, and are on the shadow stack
     uint64_t context;          // address of its ucontext_t; 0: not known
-    const uint8_t *vectors_of; // a core's: HELD_VECTORS_BYTES; NULL: not known
+    const uint8_t *vectors_of; // a core's, as struct core_thread has them; NULL: none
     bool has_vectors;          // a tracer has read them:
     uint8_t vectors[HELD_VECTORS_BYTES];
     int channel;      // to the waiting handler; 0: none waits

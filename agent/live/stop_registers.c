@@ -168,7 +168,7 @@ bool stop_registers_read(struct stopped_thread *thread)
     return true;
 }
 
-bool stop_registers_vectors(pid_t tid, uint8_t out[256])
+bool stop_registers_vectors(pid_t tid, uint8_t out[512])
 {
     struct user_fpregs_struct r;
     struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
@@ -205,14 +205,14 @@ bool stop_registers_interrupted(pid_t tid)
 
 #elif defined(__aarch64__)
 
-bool stop_registers_vectors(pid_t tid, uint8_t out[256])
+bool stop_registers_vectors(pid_t tid, uint8_t out[512])
 {
     struct user_fpsimd_struct r;
     struct iovec vector = { .iov_base = &r, .iov_len = sizeof(r) };
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRFPREG, &vector) != 0 ||
         vector.iov_len != sizeof(r))
         return false;
-    memcpy(out, r.vregs, 256);
+    memcpy(out, r.vregs, sizeof(r.vregs));
     return true;
 }
 

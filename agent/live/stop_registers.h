@@ -16,9 +16,9 @@ void stop_registers_before(int tasks_fd, struct stopped_thread *thread);
 // the stopped thread. False: the thread has exited.
 bool stop_registers_read(struct stopped_thread *thread);
 
-// stop_registers_vectors reads xmm0 to xmm15 or v0 to v15 of a stopped thread, 16 bytes
+// stop_registers_vectors reads xmm0 to xmm15 or v0 to v31 of a stopped thread, 16 bytes
 // each. False: the thread is not stopped by this process, or of another machine.
-bool stop_registers_vectors(pid_t tid, uint8_t out[256]);
+bool stop_registers_vectors(pid_t tid, uint8_t out[512]);
 
 // stop_registers_tag reads the tag of memory at an address of a stopped thread (MTE of
 // AArch64). False: it has none.

@@ -43,5 +43,5 @@ struct stopped_thread {
     uint64_t gs_base;        // x86-64; 0: not set, or not known
     uint64_t shadow_stack;   // its pointer; 0: it has none, or it is not known
     bool narrow;             // a 32-bit program's: see raw_threads.c
-    const uint8_t *vectors;  // a core's: HELD_VECTORS_BYTES; NULL: not read yet
+    const uint8_t *vectors;  // a core's; NULL: not read yet
 };

@@ -87,9 +87,9 @@ static enum ch_status notes_read_thread(struct cursor *c, uint16_t machine,
 static enum ch_status notes_read_vectors(struct cursor *c, uint16_t machine,
                                          struct core_note *out)
 {
-    enum { BEFORE_XMM0 = 160 };
+    enum { BEFORE_XMM0 = 160, BYTES = 16 };
     cursor_skip(c, machine == ELF_X86_64 ? BEFORE_XMM0 : 0);
-    out->vectors = cursor_take(c, CORE_VECTORS_BYTES);
+    out->vectors = cursor_take(c, (machine == ELF_X86_64 ? 16 : 32) * BYTES);
     if (!cursor_ok(c))
         return CH_ERR_MALFORMED;
     out->kind = CORE_NOTE_VECTORS;

@@ -42,13 +42,10 @@ struct core_thread {
     uint64_t flags;          // eflags, pstate
     uint64_t thread_pointer; // the base of fs; of a later note; 0: not known
     uint64_t gs_base;        // x86-64; 0: not set, or not known
-    const uint8_t *vectors;  // CORE_VECTORS_BYTES of a later note; NULL: none
+    const uint8_t *vectors;  // xmm0 to xmm15 or v0 to v31, of a later note; NULL: none
     uint64_t shadow_stack;   // its pointer, of a later note; 0: none
     int64_t call; // x86-64: the system call it is in; negative: none, or not known
 };
-
-// CORE_VECTORS_BYTES is the size of xmm0 to xmm15 or v0 to v15, 16 bytes each.
-enum { CORE_VECTORS_BYTES = 256 };
 
 struct core_process {
     char state; // as in /proc: R S D T Z

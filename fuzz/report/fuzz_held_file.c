@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             if (memory_read_word(&reader, thread->registers.value[j], &word) == CH_OK)
                 sum += word;
         }
-        for (size_t j = 0; thread->vectors != NULL && j < HELD_VECTORS_BYTES; j++)
+        for (size_t j = 0; j < thread->vector_count * HELD_VECTOR_BYTES; j++)
             sum += thread->vectors[j];
     }
     held_file_deinit(&file);

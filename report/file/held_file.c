@@ -71,21 +71,21 @@ void held_file_add_mapping(struct text *out, const struct held_mapping *mapping)
     text_append(out, words, sizeof(words));
 }
 
-void held_file_add_vectors(struct text *out, const uint8_t bytes[HELD_VECTORS_BYTES])
+void held_file_add_vectors(struct text *out, const uint8_t *bytes, size_t count)
 {
     append_held_u64(out, RECORD_VECTORS);
-    append_held_u64(out, HELD_VECTORS_BYTES);
-    text_append(out, bytes, HELD_VECTORS_BYTES);
+    append_held_u64(out, count * HELD_VECTOR_BYTES);
+    text_append(out, bytes, count * HELD_VECTOR_BYTES);
 }
 
 static enum ch_status read_held_vectors(struct held_file *file, struct cursor *record)
 {
-    const uint8_t *bytes = cursor_take(record, HELD_VECTORS_BYTES);
-    if (!cursor_ok(record))
-        return CH_ERR_TRUNCATED;
+    size_t count = cursor_left(record) / HELD_VECTOR_BYTES;
     if (file->thread_count == 0)
         return CH_ERR_MALFORMED;
-    file->threads[file->thread_count - 1].vectors = bytes;
+    struct held_thread *thread = &file->threads[file->thread_count - 1];
+    thread->vectors = cursor_take(record, count * HELD_VECTOR_BYTES);
+    thread->vector_count = count;
     return CH_OK;
 }
 

@@ -62,12 +62,13 @@ struct held_thread {
     const struct unwind_arch *arch;
     struct unwind_registers registers;
     uint64_t thread_pointer; // 0: not known
-    const uint8_t *vectors;  // HELD_VECTORS_BYTES; NULL: not known
+    const uint8_t *vectors;  // HELD_VECTOR_BYTES each
+    size_t vector_count;     // 0: not known
 };
 
-// HELD_VECTORS_BYTES is the size of xmm0 to xmm15 of x86-64 or v0 to v15 of AArch64, 16
-// bytes each. The other registers of AArch64 pass no arguments.
-enum { HELD_VECTORS_BYTES = 16 * 16 };
+// HELD_VECTORS_BYTES is the size of v0 to v31 of AArch64. Of x86-64 there are xmm0 to
+// xmm15.
+enum { HELD_VECTOR_BYTES = 16, HELD_VECTORS_BYTES = 32 * HELD_VECTOR_BYTES };
 
 struct held_file {
     struct held_memory *pieces; // by address, not overlapping
@@ -92,7 +93,7 @@ void held_file_add_watch(struct text *out, const struct held_watch *watch);
 void held_file_add_thread(struct text *out, const struct held_thread *thread);
 
 // held_file_add_vectors appends the vector registers of the thread appended before.
-void held_file_add_vectors(struct text *out, const uint8_t bytes[HELD_VECTORS_BYTES]);
+void held_file_add_vectors(struct text *out, const uint8_t *bytes, size_t count);
 
 // held_file_add_mapping appends a mapping; they are appended by start.
 void held_file_add_mapping(struct text *out, const struct held_mapping *mapping);

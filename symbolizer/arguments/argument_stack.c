@@ -203,7 +203,7 @@ struct reading {
     struct argument_space *space;
     const json_t *frames;
     size_t next; // next frame of the report
-    const uint8_t *vectors;
+    const struct held_thread *held;
 };
 
 // stack_find_code finds the image of a call whose frame is known.
@@ -246,7 +246,8 @@ static bool read_call(void *context, const struct unwind_frame *frame,
         .frame = { .registers = state->registers,
                    .known = unwind_state_sure(state),
                    .activation = frame->kind == UNWIND_KIND_PC,
-                   .vectors = stack->count == 1 ? reading->vectors : NULL,
+                   .vectors = reading->held->vectors,
+                   .vector_count = stack->count == 1 ? reading->held->vector_count : 0,
                    .arch = stack->arch->id },
         .address = from->address,
         .from = from->of,
@@ -265,7 +266,7 @@ void argument_stack_read(struct argument_stack *stack, const json_t *thread,
         .stack = stack,
         .space = space,
         .frames = json_object_get(json_object_get(thread, "backtrace"), "frames"),
-        .vectors = held->vectors,
+        .held = held,
     };
     stack->count = 0;
     stack->arch = held->arch;

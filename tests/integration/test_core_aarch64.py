@@ -312,6 +312,25 @@ class CoresOfQemu(unittest.TestCase):
         classes = [one for one in CLASSES if one[0] not in early]
         self.check_arguments("value", "-g", classes=classes)
 
+    def test_locals_in_the_upper_vector_registers_are_shown(self):
+        source = os.path.join(self.scene.folder, "upper.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(SAVER + "__attribute__((noipa)) int crash(int *p, double a) {"
+                       " register double upper __asm__(\"v20\") = a * 2;"
+                       " register float last __asm__(\"v31\") = a * 4;"
+                       " __asm__ volatile(\"\" : \"+w\"(upper), \"+w\"(last));"
+                       " int got = *(volatile int *)p;"
+                       " __asm__ volatile(\"\" :: \"w\"(upper), \"w\"(last)); return got; }"
+                       "int main(void) {"
+                       " struct sigaction action = { .sa_sigaction = save, .sa_flags = SA_SIGINFO };"
+                       " sigaction(SIGSEGV, &action, NULL); return crash(0, 1.25); }")
+        path = self.scene.build("upper", "-O2", "-static", source=source)
+        core = self.scene.crash(path)
+        add_vectors(core)
+        frame = frames_of(crashed_thread(self.scene.report(core, "--exe", path)))[0]
+        found = {each["name"]: each.get("value") for each in frame["locals"]}
+        self.assertEqual((found["upper"], found["last"]), (2.5, 5.0))
+
     def check_arguments(self, key, *flags, classes=CLASSES):
         """6 functions of random signatures, or 60 with CRASHHOOK_FULL=1, each of which
         crashes at its first instruction. The report says the values under that key."""
