@@ -579,17 +579,23 @@ static void note_memory(const struct capture *capture, struct crash_facts *facts
                            &facts->memory);
 }
 
-// is_return returns true if the processor reached the pc, where no code is, by a return
-// that popped the address off the stack. A call would have left its return address
-// there.
+// is_return returns true if the processor reached the pc, where no code is, by a
+// return: one through the link register, which a call would have set, or one that
+// popped the address off the stack, where a call would have left its return address.
 static bool is_return(const struct capture *capture, struct crash_examination *crash)
 {
+    const struct unwind_arch *arch = capture->arch;
+    const uint64_t pc = crash->facts.pc;
     uint64_t taken;
+    if (arch->link != UNWIND_NO_LINK) {
+        taken = capture->crash->registers.value[arch->link];
+        return taken == pc || unwind_arch_address(arch, taken) == pc;
+    }
     return crash->has_stack_top &&
            !place_of_examined(&capture->images, crash->stack_top).executable &&
            memory_read_word(&capture->reader, crash->facts.sp - sizeof(taken),
                             &taken) == CH_OK &&
-           taken == crash->facts.pc;
+           taken == pc;
 }
 
 // read_crash_code copies the instruction that failed or, where there is none, finds how
