@@ -279,6 +279,15 @@ static bool infer_fault(const struct access *access, uint64_t *out)
     return false;
 }
 
+// is_beyond returns true for an address that no page table of AArch64 has: they have 52
+// bits at most. For one of x86-64 the processor reports no address.
+static bool is_beyond(const struct access *access)
+{
+    enum { TRANSLATED_BITS = 52 };
+    return access->set == INSTRUCTION_AARCH64 &&
+           (uint64_t)((int64_t)access->address >> TRANSLATED_BITS) + 1 > 1;
+}
+
 static void explain_fault(struct access *access)
 {
     uint64_t fault;
@@ -287,6 +296,8 @@ static void explain_fault(struct access *access)
         !find_operand(access, fault))
         return;
     name_null(access);
+    if (is_beyond(access) && crash_words_kind(access->crash) == CRASH_KIND_UNKNOWN)
+        crash_words_set_kind(access->crash, CRASH_KIND_NON_CANONICAL);
     note_access(access);
 }
 

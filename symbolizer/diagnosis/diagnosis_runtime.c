@@ -246,15 +246,24 @@ static const struct allocator_call *find_allocator(const json_t *report,
 }
 
 // is_bad_free returns true if the call read the size that stands before a piece of
-// memory, and there was none: it was given what is no such memory.
-static bool is_bad_free(const json_t *crash, const char *call)
+// memory, and there was none: it was given what is no such memory. On AArch64 it
+// computes the address of the size first, and x0 still is the argument.
+static bool is_bad_free(const json_t *report, const json_t *crash, const char *call)
 {
     static const char before[] = "-8";
     static const char before_hex[] = "-0x8";
     const char *at = report_string(json_object_get(crash, "access"), "expression");
     size_t size = at != NULL ? strlen(at) : 0;
+    const json_t *registers =
+        json_object_get(report_crashed_thread(report), "registers");
+    uint64_t argument;
+    uint64_t address;
+    bool is_of_argument = report_address(registers, "x0", &argument) &&
+                          report_address(crash, "address", &address) &&
+                          argument - address == sizeof(uint64_t);
     return (strcmp(call, "free") == 0 || strcmp(call, "realloc") == 0) &&
-           ((size > strlen(before) &&
+           (is_of_argument ||
+            (size > strlen(before) &&
              strcmp(at + size - strlen(before), before) == 0) ||
             (size > strlen(before_hex) &&
              strcmp(at + size - strlen(before_hex), before_hex) == 0));
@@ -291,7 +300,7 @@ static bool name_allocator(const json_t *report, json_t *crash)
         return false;
     note_check(crash, "malloc", found->call, strlen(found->call));
     if (is_top_function(runtime_frames(report), frame) &&
-        is_bad_free(crash, found->call))
+        is_bad_free(report, crash, found->call))
         set_word(crash, "reason", "bad-free");
     else
         crash_words_set_kind(crash, CRASH_KIND_HEAP_CORRUPTION);
