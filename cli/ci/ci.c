@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/ci/ci_forms.h"
+#include "cli/render/pen.h"
 #include "cli/render/render.h"
 #include "cli/render/render_frames.h"
 #include "cli/session/artefact.h"
@@ -255,6 +256,7 @@ static json_t *read_crash(json_t *report)
     static const struct render_style style = { .preset = PRESET_MEDIUM };
     struct group_key CH_CLEANUP(group_key_deinit) key = { 0 };
     struct text CH_CLEANUP(text_deinit) title = { 0 };
+    struct text CH_CLEANUP(text_deinit) line = { 0 };
     struct text CH_CLEANUP(text_deinit) shown = { 0 };
     const char *kind = report_string(json_object_get(report, "crash"), "kind");
     const char *program =
@@ -267,7 +269,8 @@ static json_t *read_crash(json_t *report)
     (void)render_report_text(report, &style, SHOWN_MAX, &shown);
     set_ci_text(out, "id", report_string(report, "id"));
     set_ci_text(out, "fingerprint", key.fingerprint);
-    set_ci_text(out, "title", title.bytes);
+    pen_escape(title.bytes != NULL ? title.bytes : "", &line);
+    set_ci_text(out, "title", line.bytes);
     set_ci_text(out, "kind", kind != NULL ? kind : "unknown");
     set_ci_text(out, "program", program != NULL ? file_name(program) : "unknown");
     set_ci_text(out, "shown", shown.bytes);
@@ -438,9 +441,8 @@ static void say_crashes(const struct ci_crashes *all, const char *folder)
     json_array_foreach(all->crashes, i, crash)
     {
         const int64_t times = report_integer(crash, "times", 1);
-        (void)fprintf(stderr, "  %s", report_flag(crash, "known") ? "known  " : "");
-        for (const char *c = report_string(crash, "title"); *c != 0; c++)
-            (void)fputc((unsigned char)*c < ' ' ? '?' : *c, stderr);
+        (void)fprintf(stderr, "  %s%s", report_flag(crash, "known") ? "known  " : "",
+                      report_string(crash, "title"));
         (void)fprintf(stderr, times > 1 ? " (%" PRId64 " times)\n" : "\n", times);
     }
 }

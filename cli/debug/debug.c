@@ -21,6 +21,7 @@
 #include "base/system/file.h"
 #include "cli/debug/debug_core.h"
 #include "cli/debug/debug_script.h"
+#include "cli/render/pen.h"
 #include "cli/render/render.h"
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
@@ -680,15 +681,6 @@ static json_t *read_debugged(struct session *session, const char *argument,
     return status == CH_OK ? json_loadb(expanded.bytes, expanded.size, 0, NULL) : NULL;
 }
 
-// say_debug_note prints a note, which may have names of the report in it.
-static void say_debug_note(const char *note)
-{
-    (void)fputs("crashhook: ", stderr);
-    for (; *note != 0; note++)
-        (void)fputc((unsigned char)*note < ' ' || *note == 0x7f ? '?' : *note, stderr);
-    (void)fputc('\n', stderr);
-}
-
 // write_lasting_core writes a core to path, with what goes with it, and says how to
 // open it.
 static int write_lasting_core(const struct debugging *debugging, const char *path,
@@ -716,8 +708,12 @@ static int write_lasting_core(const struct debugging *debugging, const char *pat
                       "crashhook: the report has no stacks, so debuggers show the"
                       " innermost frame of each thread; CRASHHOOK_STACKS=yes"
                       " keeps them\n");
-    for (size_t i = 0; i < json_array_size(images.notes); i++)
-        say_debug_note(json_string_value(json_array_get(images.notes, i)));
+    const struct pen errors = { .to = stderr };
+    for (size_t i = 0; i < json_array_size(images.notes); i++) {
+        pen_plain(&errors, "crashhook: ");
+        pen_text(&errors, json_string_value(json_array_get(images.notes, i)));
+        pen_plain(&errors, "\n");
+    }
     if (to_stdout)
         return COMMAND_DONE;
     if (!debug_launch_scripts(&launch) || (vscode && !debug_launch_vscode(&launch)))

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/render/markdown.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+#include "cli/render/pen.h"
 #include "cli/render/render.h"
 #include "cli/render/render_frames.h"
 #include "report/value/report.h"
 
-// append_escaped appends text on one line, with what Markdown or HTML would read as
-// formatting behind a backslash.
+// append_escaped appends text on one line, as a terminal would show it, with what
+// Markdown or HTML would read as formatting behind a backslash.
 static void append_escaped(struct text *out, const char *text)
 {
     enum { ESCAPED_MAX = 500 };
-    size_t count = 0;
-    for (const char *c = text; *c != 0 && count < ESCAPED_MAX; c++, count++) {
-        if (strchr("\\`*_{}[]#!|<>&~$@", *c) != NULL)
+    struct text CH_CLEANUP(text_deinit) shown = { 0 };
+    pen_escape(text, &shown);
+    size_t length = utf8_cut(shown.bytes, shown.size, ESCAPED_MAX);
+    for (size_t i = 0; i < length; i++) {
+        if (strchr("\\`*_{}[]#!|<>&~$@", shown.bytes[i]) != NULL)
             text_append(out, "\\", 1);
-        text_append(out, iscntrl((unsigned char)*c) ? " " : c, 1);
+        text_append(out, &shown.bytes[i], 1);
     }
-    if (text[count] != 0)
+    if (length < shown.size)
         text_append_string(out, "…");
 }
 

@@ -3,6 +3,7 @@
 # The server for assistants, spoken to as a client does, and reports as Markdown.
 
 import json
+import os
 import re
 import subprocess
 import unittest
@@ -208,6 +209,20 @@ class Markdown(unittest.TestCase):
         head = text[:text.index("```")]
         self.assertEqual(re.findall(r"(?<!\\)[<>`*\[\]]", head), [])
         self.assertEqual(re.findall("[\x00-\x09\x0b-\x1f\x7f]", text), [])
+
+    def test_a_summary_reorders_no_line_and_is_cut_between_characters(self):
+        with Scene() as scene:
+            path = os.path.join(scene.folder, "reordering.json")
+            with open(case("named.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            report["crash"]["summary"] = "\u202e\x9b" + 400 * "é"
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(report, file)
+            done = scene.run("show", "--format", "markdown", path)
+        title = done.stdout.splitlines()[0]
+        self.assertTrue(title.startswith("# \\\\u\\{202e\\}"), title)
+        self.assertTrue(title.endswith("é…"), title)
+        self.assertEqual(re.findall("[\x80-\x9f\u202a-\u202e]", done.stdout), [])
 
     def test_an_unknown_format_is_wrong_usage(self):
         with Scene() as scene:
