@@ -136,7 +136,7 @@ struct image_cfi {
     struct cfi_cie cie;
 };
 
-static struct cfi_processor rule_cache_processor(const struct unwind_arch *arch)
+struct cfi_processor rule_cache_processor(const struct unwind_arch *arch)
 {
     return (struct cfi_processor){ .register_count = arch->dwarf_count,
                                    .fp = arch->fp,

@@ -76,3 +76,6 @@ void compiled_cfi_set_sections(struct compiled_cfi *cfi, unwind_sections_fn *fin
 // compiled_cfi_find gives the rules at pc.
 CH_CHECKED enum ch_status compiled_cfi_find(struct compiled_cfi *cfi, uint64_t pc,
                                             struct unwind_row *out);
+
+// rule_cache_processor is what call frame information has to know of an architecture.
+struct cfi_processor rule_cache_processor(const struct unwind_arch *arch);

@@ -328,12 +328,14 @@ static enum ch_status core_in_child(void *context, int to_parent)
     add_surroundings(work->store, report);
     struct symbolizer_held_image program;
     hold_program(work, report, &program);
-    // A core file names attachments of another time, a container those of another place.
+    // A core file names attachments of another time, a container those of another
+    // place.
     bool attaches =
         work->store->hold_ms != 0 && work->owner_is_safe && work->dumped.our_files;
     const struct session_files files = { .held = held.bytes,
                                          .held_size = held.size,
-                                         .attach = attaches ? &session->settings : NULL };
+                                         .attach =
+                                             attaches ? &session->settings : NULL };
     (void)session_complete(session, report, &files);
     (void)json_object_set_new(report, "revision", json_integer(1));
     status = report_print_kept(report, &named);

@@ -482,7 +482,8 @@ static int exchange_relayed(int signal, const struct sigaction *action,
     }
     int result = next_sigaction(signal, action, old);
     if (result != 0 && relayed && ours.sa_sigaction == crash_handle)
-        crash_action_exchange(signal, &before, &before); // the one before stays in force
+        crash_action_exchange(signal, &before,
+                              &before); // the one before stays in force
     if (result == 0 && old != NULL && old->sa_sigaction == crash_handle) {
         if (!relayed)
             crash_action_read(signal, &before);
