@@ -95,19 +95,21 @@ static bool fault_may_be(const struct fault *f, const char *role)
     return strcmp(role, strcmp(operation, "write") == 0 ? "source" : "end") != 0;
 }
 
-// fault_name_member_of_null names the null pointer of which a member's address was
-// passed in a register by the caller.
-static bool fault_name_member_of_null(struct fault *f, size_t caller, uint8_t reg,
-                                      uint64_t address)
+// fault_name_holder names the pointer to an object of which a member's address was
+// passed in a register by the caller: one that is null, or leads to no memory.
+static bool fault_name_holder(struct fault *f, size_t caller, uint8_t reg,
+                              uint64_t address)
 {
     struct argument_named *named = &f->named;
-    f->value = 0;
     f->bytes = FAULT_WORD_BYTES;
-    return argument_trace_offset(&f->trace, caller, reg, named) && !named->is_address &&
-           named->scale == 1 && named->added > 0 && (uint64_t)named->added == address &&
-           fault_agrees(f) &&
-           (named->has_value || f->innermost->frame.registers.value[reg] == address) &&
-           fault_type(named)->kind == TYPE_POINTER;
+    if (!argument_trace_offset(&f->trace, caller, reg, named) || named->is_address ||
+        named->scale != 1 || named->added <= 0 ||
+        fault_type(named)->kind != TYPE_POINTER)
+        return false;
+    f->value = address - (uint64_t)named->added;
+    return fault_agrees(f) && !argument_trace_leads(&f->trace, f->value) &&
+           (named->has_value ||
+            (f->value == 0 && f->innermost->frame.registers.value[reg] == address));
 }
 
 // fault_name_argument names a pointer that was passed in a register by the caller, and
@@ -119,7 +121,7 @@ static bool fault_name_argument(struct fault *f, size_t caller, uint8_t reg,
     enum { PAGE_BYTES = 4096 };
     if (fault_name_register(f, caller, reg, address))
         return f->named.has_value || (f->named.variable && fault_is_shown(f, address));
-    if (fault_name_member_of_null(f, caller, reg, address))
+    if (fault_name_holder(f, caller, reg, address))
         return true;
     if (!argument_trace_register(&f->trace, caller, reg, FAULT_WORD_BYTES, &f->named) ||
         f->named.is_address || !f->named.has_value || f->named.scale != 1 ||

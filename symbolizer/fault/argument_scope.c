@@ -173,20 +173,36 @@ bool argument_scope_read(struct argument_scope *scope,
     return true;
 }
 
+// scope_says_more returns true if a variable in the same register says more than the
+// one that was found: a pointer to an object more than one to void, and the program's
+// more than `this` of a call that was inlined.
+static bool scope_says_more(const struct type_table *table,
+                            const struct argument_variable *found,
+                            const struct argument_variable *other)
+{
+    const uint32_t types[] = { type_strip(table, found->type),
+                               type_strip(table, other->type) };
+    const char *targets[2];
+    for (int i = 0; i < 2; i++)
+        targets[i] =
+            table->types[type_strip(table, table->types[types[i]].target)].name;
+    bool pointers = table->types[types[0]].kind == TYPE_POINTER &&
+                    table->types[types[1]].kind == TYPE_POINTER;
+    bool typed = strcmp(targets[0], "void") == 0 && strcmp(targets[1], "void") != 0;
+    bool self = types[0] == types[1] && strcmp(found->name, "this") == 0;
+    return pointers && (typed || self);
+}
+
 const struct argument_variable *
 argument_scope_in_register(const struct argument_scope *scope, uint8_t reg)
 {
-    const struct type_table *table = &scope->call->image->types.table;
     const struct argument_variable *found = NULL;
     for (size_t i = 0; i < scope->count; i++) {
         const struct argument_variable *variable = &scope->variables[i];
-        if (!variable->in_register || variable->place != reg)
-            continue;
-        bool same = found == NULL ||
-                    type_strip(table, found->type) == type_strip(table, variable->type);
-        found = same ? variable : found;
-        if (!same || strcmp(variable->name, "this") != 0)
-            break;
+        if (variable->in_register && variable->place == reg &&
+            (found == NULL ||
+             scope_says_more(&scope->call->image->types.table, found, variable)))
+            found = variable;
     }
     return found;
 }

@@ -433,10 +433,12 @@ static bool trace_through_address(struct tracing *t, size_t step, bool *out_name
         address += (uint64_t)t->added;
         t->added = 0;
     }
+    size_t count = t->count;
     *out_named = known && trace_end_at_address(t, step, address);
-    if (known || memory->index != INSTRUCTION_NO_REGISTER ||
+    if (*out_named || memory->index != INSTRUCTION_NO_REGISTER ||
         memory->base >= ARGUMENT_GENERAL_REGISTERS)
         return true;
+    t->count = count;
     // A constant is added to the value of another register.
     t->added += memory->displacement;
     t->reg = memory->base;

@@ -110,6 +110,49 @@ OWN void constant()
     HERE;
 }
 
+struct line {
+    line *next;
+    char text[16];
+};
+
+// case member_passed
+//   kind: small-pointer
+//   builds: -static
+//   says: Read from 0x32, a small number .*; `at`, (an argument|a local) of
+//   member_passed, is 0x2a variable: at
+OWN void member_passed(const line *at)
+{
+    for (; at != nullptr; at = at->next)
+        sum = static_cast<long>(strlen(at->text));
+    HERE;
+}
+
+// case untyped
+//   says: .*; `of(->from)?`.*is null.*
+//   variable: of(->from)?
+OWN void untyped(const void *given)
+{
+    const struct link {
+        long head;
+        const long *from;
+    } *of = static_cast<const link *>(given);
+    sum = *of->from;
+    HERE;
+}
+
+struct person {
+    std::string name;
+    person *chief;
+};
+
+// case in_header
+//   builds: gcc -lto
+//   variable: of.chief
+[[gnu::noipa]] std::string in_header(const person &of)
+{
+    return of.chief->name;
+}
+
 static const struct {
     const char *name;
     void (*crash)();
@@ -120,6 +163,22 @@ static const struct {
     { "empty_vector", empty_vector },
     { "found_nothing", found_nothing },
     { "constant", constant },
+    { "member_passed",
+      [] {
+          line last = { nullptr, "last" };
+          void *number = reinterpret_cast<void *>(0x2a);
+          memcpy(&last.next, &number, sizeof(number));
+          member_passed(&last);
+      } },
+    { "untyped",
+      [] {
+          long link[2] = {};
+          untyped(link);
+      } },
+    { "in_header",
+      [] {
+          sum = static_cast<long>(in_header({ "x", nullptr }).size());
+      } },
 };
 
 int main(int, char **arguments)
