@@ -2,7 +2,6 @@
 #include "report/summary/crash_heap.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 const char *crash_heap_allocator(enum heap_origin origin)
 {
@@ -129,9 +128,9 @@ void crash_heap_append(const struct crash_heap *heap, enum crash_kind kind,
         break;
     }
     text_append_string(out, heap->found_by != NULL ? "Overwritten memory" : access);
-    // Two sizes follow each other: "Write of 8 bytes, 16 bytes after".
-    if (heap->found_by == NULL && strchr(access, ' ') != NULL &&
-        heap->address != heap->block && heap->address != heap->block + heap->size)
+    // The distance is not what was written: "Write of 8 bytes, 16 bytes after".
+    if (heap->found_by == NULL && heap->address != heap->block &&
+        heap->address != heap->block + heap->size)
         text_append_string(out, ",");
     text_append_string(out, " ");
     append_distance(heap, out);

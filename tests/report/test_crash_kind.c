@@ -71,7 +71,7 @@ static void misuse_of_a_guarded_block_says_where_and_by_whom(void **state)
     f.heap.freed = (struct crash_heap_event){ .age_ms = CRASH_HEAP_NO_AGE };
     f.heap.kind = CRASH_KIND_HEAP_OVERFLOW;
     f.heap.address = f.heap.block + 64;
-    expect(&f, "heap-overflow", "Write 16 bytes after a block of 48 bytes");
+    expect(&f, "heap-overflow", "Write, 16 bytes after a block of 48 bytes");
     f.heap.address = f.heap.block + 48;
     f.heap.found_by = "operator delete";
     expect(&f, "heap-overflow",
