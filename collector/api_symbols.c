@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "collector/database/timestamp.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
@@ -171,9 +172,37 @@ static void get_file(struct http_request *request, enum symbol_kind kind)
     answer->file_size = (uint64_t)file.st_size;
 }
 
+// read_part reads what an upload is a part of. Of a project with a quota, which does
+// not count what broke off, nothing is kept.
+static struct symbol_part read_part(struct http_request *request)
+{
+    const char *name = http_parameter_value(request, "part");
+    const char *offset = http_parameter_value(request, "offset");
+    const char *sender = request->who.named ? request->who.name : "";
+    struct access_project project;
+    struct symbol_part part = { .sender = crc32c(sender, strlen(sender)) };
+    if (name == NULL || (access_find_project(collector_of(request)->access,
+                                             request->who.project, &project) &&
+                         project.symbols != 0))
+        return part;
+    (void)snprintf(part.name, sizeof(part.name), "%s", name);
+    part.offset = offset != NULL ? strtoull(offset, NULL, 10) : 0;
+    return part;
+}
+
 void api_get_symbols(struct http_request *request)
 {
-    get_file(request, SYMBOL_DEBUG_FILE);
+    char folder[SYMBOL_FOLDER_PATH_SIZE];
+    const struct symbol_part part = read_part(request);
+    if (http_parameter_value(request, "part") == NULL) {
+        get_file(request, SYMBOL_DEBUG_FILE);
+        return;
+    }
+    symbol_folder_of(symbol_store_folder(collector_of(request)->symbols),
+                     request->who.project, folder);
+    uint64_t offset =
+        part.name[0] != 0 ? symbol_upload_offset(folder, request->id, &part) : 0;
+    api_answer_json(request, 200, json_pack("{s:I}", "offset", (json_int_t)offset));
 }
 
 void api_get_sources(struct http_request *request)
@@ -199,16 +228,20 @@ static void begin_upload(struct http_request *request, enum symbol_kind kind)
         return;
     }
     upload->fd = -1;
+    upload->part = read_part(request);
     char folder[SYMBOL_FOLDER_PATH_SIZE];
     symbol_folder_of(symbol_store_folder(collector_of(request)->symbols),
                      request->who.project, folder);
     enum ch_status status = symbol_upload_begin(folder, kind, request->id, upload);
     request->state = upload;
     request->state_destroy = release_upload;
-    if (status != CH_OK) {
+    if (status != CH_OK)
         upload->temporary[0] = 0;
+    if (status == CH_ERR_FAULT)
+        http_fail(request, 409, "%llu bytes of this part have not come",
+                  (unsigned long long)upload->part.offset);
+    else if (status != CH_OK)
         fail_upload(request, kind, status == CH_ERR_LIMIT ? CH_ERR_IO : status);
-    }
 }
 
 void api_begin_symbols(struct http_request *request)
@@ -444,6 +477,31 @@ static void get_section(struct http_request *request, const char *name)
     if (answer->status != 503)
         http_fail(request, 404, "there is no such section of build ID %.140s",
                   request->id);
+}
+
+// api_get_symbol_key serves the keys of the Simple Symbol Query Protocol:
+// NAME/elf-buildid-ID/NAME is a program, NAME/elf-buildid-sym-ID/NAME a debug file. A
+// build ID of less than 20 bytes has zeros after it.
+void api_get_symbol_key(struct http_request *request)
+{
+    static const char program[] = "/elf-buildid-";
+    static const char debug[] = "/elf-buildid-sym-";
+    enum { ID_LEAST = 8 };
+    const char *key = strchrnul(request->path + strlen("/symbols/"), '/');
+    bool is_debug = strncmp(key, debug, strlen(debug)) == 0;
+    bool is_key = is_debug || strncmp(key, program, strlen(program)) == 0;
+    const char *id = is_key ? key + strlen(is_debug ? debug : program) : "";
+    size_t length = strcspn(id, "/");
+    http_fail(request, 404, "a key is NAME/elf-buildid-ID/NAME");
+    for (bool more = length < sizeof(request->id); more; length -= 2) {
+        (void)snprintf(request->id, sizeof(request->id), "%.*s", (int)length, id);
+        if (is_debug)
+            get_file(request, SYMBOL_DEBUG_FILE);
+        else if (is_key)
+            get_executable(request);
+        more = request->answer.status == 404 && length > ID_LEAST &&
+               strncmp(id + length - 2, "00", 2) == 0;
+    }
 }
 
 void api_get_build(struct http_request *request)

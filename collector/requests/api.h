@@ -54,7 +54,8 @@ http_handle_fn api_list_missing;
 // Debug files, and source bundles of builds. One is received before its body, for each
 // piece of it, and once it is complete. api_get_build is a debuginfod server:
 // /buildid/ID/debuginfo, /buildid/ID/executable, /buildid/ID/section/NAME and
-// /buildid/ID/source/PATH. api_remove_symbols removes those of a release.
+// /buildid/ID/source/PATH. api_get_symbol_key is one of SSQP. api_remove_symbols
+// removes those of a release.
 http_handle_fn api_get_symbols;
 http_handle_fn api_begin_symbols;
 void api_take_symbols(struct http_request *request, const void *bytes, size_t size);
@@ -62,6 +63,7 @@ http_handle_fn api_put_symbols;
 http_handle_fn api_get_sources;
 http_handle_fn api_begin_sources;
 http_handle_fn api_get_build;
+http_handle_fn api_get_symbol_key;
 http_handle_fn api_remove_symbols;
 
 // Who did what, tokens, and copies of the store.

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/hex.h"
 #include "base/system/file.h"
 #include "collector/entry/entry.h"
@@ -194,6 +195,45 @@ enum ch_status symbol_folder_move(const char *from, const char *to,
     return CH_OK;
 }
 
+// upload_path writes where an upload is written to; false: part names no content.
+static bool upload_path(const char *folder, const char *id,
+                        const struct symbol_part *part,
+                        char out[SYMBOL_FOLDER_PATH_SIZE])
+{
+    char name[SYMBOL_PART_SIZE + 16] = "XXXXXX";
+    if (part->name[0] != 0)
+        (void)snprintf(name, sizeof(name), "%s-%08x", part->name, part->sender);
+    return symbol_folder_id_ok(id) &&
+           part->name[strspn(part->name, "0123456789abcdef-")] == 0 &&
+           snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/.upload-%s-%s", folder,
+                    id, name) < SYMBOL_FOLDER_PATH_SIZE;
+}
+
+uint64_t symbol_upload_offset(const char *folder, const char *build_id,
+                              const struct symbol_part *part)
+{
+    char path[SYMBOL_FOLDER_PATH_SIZE];
+    struct stat file;
+    return upload_path(folder, build_id, part, path) && stat(path, &file) == 0
+               ? (uint64_t)file.st_size
+               : 0;
+}
+
+// open_part opens what has come of an upload. Nobody is kept from writing it at the
+// same time: the one before may not have noticed yet that its connection broke, and
+// writes the same bytes to the same places.
+static enum ch_status open_part(struct symbol_upload *upload)
+{
+    struct stat file;
+    upload->fd = open(upload->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (upload->fd < 0 || fstat(upload->fd, &file) != 0)
+        return CH_ERR_IO;
+    if (upload->part.offset > (uint64_t)file.st_size)
+        return CH_ERR_FAULT;
+    return lseek(upload->fd, (off_t)upload->part.offset, SEEK_SET) >= 0 ? CH_OK
+                                                                        : CH_ERR_IO;
+}
+
 enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                                    const char *build_id, struct symbol_upload *out)
 {
@@ -205,12 +245,12 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
     (void)snprintf(out->folder, sizeof(out->folder), "%s", folder);
     out->kind = kind;
     snprintf(out->build_id, sizeof(out->build_id), "%s", build_id);
-    int length = snprintf(out->temporary, sizeof(out->temporary),
-                          "%s/.build-id/.upload-XXXXXX", folder);
-    if (length >= (int)sizeof(out->temporary))
-        return CH_ERR_LIMIT;
+    if (!upload_path(folder, build_id, &out->part, out->temporary))
+        return out->part.name[0] != 0 ? CH_ERR_FAULT : CH_ERR_LIMIT;
     if (!file_make_parents(final, 0755))
         return CH_ERR_IO;
+    if (out->part.name[0] != 0)
+        return open_part(out);
     out->fd = mkostemp(out->temporary, O_CLOEXEC);
     return out->fd >= 0 ? CH_OK : CH_ERR_IO;
 }
@@ -218,7 +258,10 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
 enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *bytes,
                                    size_t size)
 {
-    return file_write_all(upload->fd, bytes, size) ? CH_OK : CH_ERR_IO;
+    if (file_write_all(upload->fd, bytes, size))
+        return CH_OK;
+    upload->part.name[0] = 0; // the disk may be full
+    return CH_ERR_IO;
 }
 
 // check_build compares the build ID in the file with the one it was uploaded as, and
@@ -255,9 +298,14 @@ enum ch_status symbol_upload_check(struct symbol_upload *upload)
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, upload->fd, 0);
     if (bytes == MAP_FAILED)
         return CH_ERR_IO;
-    enum ch_status status = upload->kind == SYMBOL_SOURCES
+    char part[SYMBOL_PART_SIZE] = "";
+    if (upload->part.name[0] != 0)
+        (void)snprintf(part, sizeof(part), "%zx-%08x", size, crc32c(bytes, size));
+    enum ch_status status = strcmp(part, upload->part.name) != 0 ? CH_ERR_MALFORMED
+                            : upload->kind == SYMBOL_SOURCES
                                 ? source_bundle_check(bytes, size)
                                 : check_build(upload, bytes, size);
+    upload->part.name[0] = 0;
     munmap(bytes, size);
     upload->existed = status == CH_OK &&
                       symbol_folder_has(upload->folder, upload->kind, upload->build_id);
@@ -298,7 +346,7 @@ void symbol_upload_abandon(struct symbol_upload *upload)
     if (upload->fd >= 0)
         close(upload->fd);
     upload->fd = -1;
-    if (upload->temporary[0] != 0)
+    if (upload->temporary[0] != 0 && upload->part.name[0] == 0)
         unlink(upload->temporary);
     upload->temporary[0] = 0;
 }
@@ -335,7 +383,7 @@ static bool read_cached_name(const char *path, struct cached_file *out)
     return false;
 }
 
-// drop_killed_upload removes the file of an upload that was killed.
+// drop_killed_upload removes the file of an upload that nobody resumed.
 static void drop_killed_upload(const char *path, const struct stat *facts)
 {
     enum { DAY_S = 24 * 3600 };

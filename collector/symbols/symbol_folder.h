@@ -22,7 +22,11 @@
 
 #include "base/status.h"
 
-enum { SYMBOL_FOLDER_ID_SIZE = 129, SYMBOL_FOLDER_PATH_SIZE = 4096 };
+enum {
+    SYMBOL_FOLDER_ID_SIZE = 129,
+    SYMBOL_FOLDER_PATH_SIZE = 4096,
+    SYMBOL_PART_SIZE = 32
+};
 
 // symbol_kind is what the folder keeps of a build. An ELF file's content says which
 // kind it is: one with debug information, otherwise one with code, otherwise one with
@@ -35,8 +39,18 @@ enum symbol_kind {
     SYMBOL_KINDS
 };
 
+// symbol_part is what a client calls the content that it sends, so that an upload that
+// breaks off can be resumed for a day.
+struct symbol_part {
+    // Size and CRC-32C in hexadecimal digits, `1f400-e3069283`; empty: none.
+    char name[SYMBOL_PART_SIZE];
+    uint32_t sender; // only the same one can resume it
+    uint64_t offset; // how much has come before
+};
+
 // symbol_upload is a file on its way in.
 struct symbol_upload {
+    struct symbol_part part; // set before it begins
     char folder[SYMBOL_FOLDER_PATH_SIZE];
     enum symbol_kind kind;
     int fd;
@@ -96,8 +110,13 @@ void symbol_folder_remove(const char *folder, enum symbol_kind kind, const char 
 // NULL where the path does not fit.
 const char *symbol_folder_cache(const char *folder, char out[SYMBOL_FOLDER_PATH_SIZE]);
 
-// symbol_upload_begin makes the file to write to. CH_ERR_MALFORMED: it is not a build
-// ID.
+// symbol_upload_offset returns how much has come of an upload with a name.
+uint64_t symbol_upload_offset(const char *folder, const char *build_id,
+                              const struct symbol_part *part);
+
+// symbol_upload_begin makes the file to write to, or opens what has come of it.
+// CH_ERR_MALFORMED: it is not a build ID. CH_ERR_FAULT: part names no content, or less
+// than offset of it has come.
 CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
                                               const char *build_id,
                                               struct symbol_upload *out);
@@ -107,15 +126,16 @@ CH_CHECKED enum ch_status symbol_upload_write(struct symbol_upload *upload,
                                               const void *bytes, size_t size);
 
 // symbol_upload_check checks the file and finds its kind. CH_ERR_MALFORMED: it is not
-// an ELF file, or not a complete bundle. CH_ERR_NOT_FOUND: it is of another build, or
-// has no build ID.
+// an ELF file, or not a complete bundle, or not what part names. CH_ERR_NOT_FOUND: it
+// is of another build, or has no build ID.
 CH_CHECKED enum ch_status symbol_upload_check(struct symbol_upload *upload);
 
 // symbol_upload_finish makes a checked file visible, durably. It replaces an earlier
 // file of that kind, and the caches made of the build's files.
 CH_CHECKED enum ch_status symbol_upload_finish(struct symbol_upload *upload);
 
-// symbol_upload_abandon removes the file unless symbol_upload_finish made it visible.
+// symbol_upload_abandon removes the file, unless symbol_upload_finish made it visible
+// or it can be resumed.
 void symbol_upload_abandon(struct symbol_upload *upload);
 
 // The folder of debug files as a cache: files that can be fetched again leave it, those

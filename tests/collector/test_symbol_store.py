@@ -383,6 +383,41 @@ class SymbolStore(test_symbols.Symbols):
                         if name in there:
                             self.assertEqual(body, wanted)
 
+    def test_programs_and_debug_files_are_served_by_the_keys_of_ssqp(self):
+        """<NAME>/elf-buildid-<ID>/<NAME>, and <ID> with zeros after it up to 20 bytes."""
+        for number in ("8f" * 20, "7e" * 16, "6d" * 7 + "00"):
+            program = debug_program.compile_program(self.folder, "program",
+                                                    test_symbols.SOURCE)
+            subprocess.run(["gcc", "-g", f"-Wl,--build-id=0x{number}", "-o", program,
+                            program + ".c"], check=True)
+            subprocess.run(["objcopy", "--only-keep-debug", program, program + ".debug"],
+                           check=True)
+            subprocess.run(["strip", program], check=True)
+            padded = number.ljust(40, "0")
+            keys = {f"/symbols/program/elf-buildid-{padded}/program": program,
+                    f"/symbols/_.debug/elf-buildid-sym-{padded}/_.debug": program + ".debug"}
+            with self.subTest(number), Collector(BINARY) as collector:
+                for key in (*keys, "/symbols/x", "/symbols/a/elf-buildid-/a",
+                            "/symbols/a/elf-buildid-" + "0" * 300 + "/a"):
+                    self.assertEqual(collector.request("GET", key)[0], 404)
+                for path in keys.values():
+                    self.assertEqual(self.put(collector, number, path), 201)
+                for key, path in keys.items():
+                    with open(path, "rb") as file:
+                        self.assertEqual(collector.request("GET", key)[2], file.read())
+
+    def test_parts_of_uploads_that_do_not_fit_are_refused(self):
+        part = f"{len(self.content()):x}-00000000"
+        with Collector(BINARY) as collector:
+            for query, status in (("part=..%2fx", 409), (f"part={part}&offset=1", 409),
+                                  (f"part={part}", 400)):
+                with self.subTest(query):
+                    self.assertEqual(collector.json("PUT", self.address + "?" + query,
+                                                    self.content())[0], status)
+            self.assertEqual(collector.json("GET", f"{self.address}?part={part}"),
+                             (200, {"offset": 0}))
+            self.assertEqual(collector.request("GET", self.address)[0], 404)
+
     def test_gdb_gets_debug_files_and_sources_from_the_collector(self):
         written = test_symbols.SOURCE + "int more;\n"  # another build
         source = os.path.join(self.folder, "program.c")
