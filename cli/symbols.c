@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/hex.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -32,6 +33,7 @@
 #include "cli/session/collector_client.h"
 #include "cli/session/command.h"
 #include "cli/session/delivery.h"
+#include "cli/symbols_archive.h"
 #include "formats/debug/elf.h"
 #include "formats/interchange/breakpad_symbols.h"
 #include "formats/interchange/source_bundle.h"
@@ -146,8 +148,9 @@ struct symbols_file {
     const char *build_id; // in hex
     FILE *file;           // its position is at its beginning
     uint64_t size;
-    bool sources; // it is a source bundle
-    bool code;    // it has the program
+    bool sources;  // it is a source bundle
+    bool code;     // it has the program
+    char part[32]; // names its content: an upload can be resumed; empty: it is small
 };
 
 enum symbols_outcome {
@@ -157,47 +160,60 @@ enum symbols_outcome {
     SYMBOLS_DOWN,    // why says why; any other file would fail as well
 };
 
-struct symbols_sending {
+struct symbols_upload {
+    struct delivery delivery;
+    struct progress progress;
+    bool sources;        // send them too
+    const char *release; // that they are of, as in a URL; NULL: none
     const struct target *target;
-    const char *token;          // "" or NULL: none
-    const char *release;        // they are of, percent-encoded; "" or NULL: none
-    uint64_t timeout_ms;        // that may pass without any progress
-    http_progress_fn *progress; // NULL: not reported
-    void *context;
+    const char *path; // of the file that is being sent
+    bool in_folder;   // or in an archive: there may be other files, too
+    size_t sent;      // files that the collector has
+    bool down;        // the collector cannot be reached
+    int result;       // of the files of an archive
 };
 
-static struct http_request request_for(const struct symbols_sending *sending,
+static void show_symbols_progress(void *context, uint64_t sent, uint64_t size)
+{
+    struct symbols_upload *upload = context;
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    pen_escape(upload->path, &path);
+    progress_show(&upload->progress, path.bytes != NULL ? path.bytes : "", sent, size);
+}
+
+static struct http_request request_for(const struct symbols_upload *upload,
                                        const char *method, const struct text *url)
 {
     return (struct http_request){ .method = method,
                                   .url = url->bytes,
-                                  .token = sending->token,
-                                  .timeout_ms = sending->timeout_ms };
+                                  .token = upload->delivery.queue.token,
+                                  .timeout_ms = upload->delivery.queue.timeout_ms };
 }
 
 // write_symbols_url writes the address at BASE of a file, or of that file as a program.
-static void write_symbols_url(const struct symbols_sending *sending,
+static void write_symbols_url(struct symbols_upload *upload,
                               const struct symbols_file *file, bool program,
                               struct text *out)
 {
+    text_clear(out);
     text_appendf(out, program ? "%s/buildid/%s%s/executable" : "%s/api/v1/%s/%s",
-                 sending->target->url,
+                 upload->target->url,
                  program         ? ""
                  : file->sources ? "sources"
                                  : "symbols",
                  file->build_id);
-    if (sending->release != NULL && sending->release[0] != 0)
-        text_appendf(out, "?release=%s", sending->release);
+    if (upload->release != NULL && upload->release[0] != 0)
+        text_appendf(out, "?release=%s", upload->release);
 }
 
 // symbols_is_known asks the collector for the size of its file.
-static bool symbols_is_known(const struct symbols_sending *sending,
+static bool symbols_is_known(struct symbols_upload *upload,
                              const struct symbols_file *file)
 {
     struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    write_symbols_url(sending, file, file->code, &url);
-    struct http_request request = request_for(sending, "HEAD", &url);
+    write_symbols_url(upload, file, file->code, &url);
+    struct http_request request = request_for(upload, "HEAD", &url);
     if (!text_ok(&url))
         return false;
     request.keep = "content-length";
@@ -207,6 +223,28 @@ static bool symbols_is_known(const struct symbols_sending *sending,
     char *end = NULL;
     unsigned long long size = strtoull(reply.kept.bytes, &end, 10);
     return *end == 0 && size == file->size;
+}
+
+// write_offset_url writes where a file is sent, and returns how much of it the
+// collector has. Collectors that cannot resume have nothing.
+static uint64_t write_offset_url(struct symbols_upload *upload,
+                                 const struct symbols_file *file, struct text *out)
+{
+    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+    write_symbols_url(upload, file, false, out);
+    if (file->part[0] == 0 || !text_ok(out))
+        return 0;
+    text_appendf(out, "%cpart=%s", strchr(out->bytes, '?') != NULL ? '&' : '?',
+                 file->part);
+    struct http_request request = request_for(upload, "GET", out);
+    if (!text_ok(out) || http_send(&request, &reply) != CH_OK || reply.status != 200)
+        return 0;
+    json_auto_t *answer = verdict_answer(&reply);
+    json_int_t offset = json_integer_value(json_object_get(answer, "offset"));
+    if (offset <= 0 || (uint64_t)offset >= file->size)
+        return 0;
+    text_appendf(out, "&offset=%lld", (long long)offset);
+    return (uint64_t)offset;
 }
 
 static enum symbols_outcome judge_symbols_answer(const struct http_reply *reply,
@@ -226,32 +264,38 @@ static enum symbols_outcome judge_symbols_answer(const struct http_reply *reply,
     return verdict.target_down ? SYMBOLS_DOWN : SYMBOLS_REFUSED;
 }
 
-// symbols_send sends one file; why is written unless the file was sent or known.
-static enum symbols_outcome symbols_send(const struct symbols_sending *sending,
+// symbols_send sends one file; why is written unless the file was sent or known. It
+// goes on when the connection broke, if more of the file has come each time.
+static enum symbols_outcome symbols_send(struct symbols_upload *upload,
                                          const struct symbols_file *file, char *why,
                                          size_t why_size)
 {
     struct text CH_CLEANUP(text_deinit) url = { 0 };
-    struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
-    write_symbols_url(sending, file, false, &url);
-    if (!text_ok(&url)) {
-        (void)snprintf(why, why_size, "out of memory");
-        return SYMBOLS_DOWN;
-    }
-    if (symbols_is_known(sending, file))
+    uint64_t tried = UINT64_MAX;
+    if (symbols_is_known(upload, file))
         return SYMBOLS_KNOWN;
-    struct http_request request = request_for(sending, "PUT", &url);
-    request.content_type = "application/octet-stream";
-    request.file = file->file;
-    request.size = file->size;
-    // Debug files can be large: the upload may take any time while it makes progress.
-    request.least_rate = 1;
-    request.progress = sending->progress;
-    request.context = sending->context;
-    if (http_send(&request, &reply) == CH_OK)
-        return judge_symbols_answer(&reply, why, why_size);
-    (void)snprintf(why, why_size, "%s", reply.error);
-    return SYMBOLS_DOWN;
+    for (;;) {
+        struct http_reply CH_CLEANUP(http_reply_deinit) reply = { 0 };
+        uint64_t offset = write_offset_url(upload, file, &url);
+        if (tried != UINT64_MAX && offset <= tried)
+            return SYMBOLS_DOWN;
+        tried = offset;
+        if (!text_ok(&url) || fseeko(file->file, (off_t)offset, SEEK_SET) != 0) {
+            (void)snprintf(why, why_size, "out of memory");
+            return SYMBOLS_DOWN;
+        }
+        struct http_request request = request_for(upload, "PUT", &url);
+        request.content_type = "application/octet-stream";
+        request.file = file->file;
+        request.size = file->size - offset;
+        // Debug files can be large: the upload may take any time while it progresses.
+        request.least_rate = 1;
+        request.progress = show_symbols_progress;
+        request.context = upload;
+        if (http_send(&request, &reply) == CH_OK)
+            return judge_symbols_answer(&reply, why, why_size);
+        (void)snprintf(why, why_size, "%s", reply.error);
+    }
 }
 
 // The sources of a debug file, packed for its collector: those files of its line tables
@@ -286,7 +330,7 @@ struct packing {
     struct text file; // the source that is being read
 };
 
-static void close_source_file(FILE *const *file)
+static void close_symbol_file(FILE *const *file)
 {
     if (*file != NULL)
         (void)fclose(*file);
@@ -294,14 +338,14 @@ static void close_source_file(FILE *const *file)
 
 static void packing_deinit(struct packing *packing)
 {
-    close_source_file(&packing->contents);
+    close_symbol_file(&packing->contents);
     text_deinit(&packing->index);
     text_deinit(&packing->file);
 }
 
 static void symbol_sources_deinit(struct symbol_sources *sources)
 {
-    close_source_file(&sources->bundle);
+    close_symbol_file(&sources->bundle);
     *sources = (struct symbol_sources){ 0 };
 }
 
@@ -321,7 +365,7 @@ static enum ch_status append_source_file(FILE *from, struct text *out)
 static enum ch_status read_source(struct packing *packing, const char *path,
                                   int64_t *out_changed_s)
 {
-    FILE *CH_CLEANUP(close_source_file) file = NULL;
+    FILE *CH_CLEANUP(close_symbol_file) file = NULL;
     struct stat status = { 0 };
     text_deinit(&packing->file);
     packing->file = (struct text){ .limit_bytes = SOURCE_BUNDLE_FILE_BYTES };
@@ -475,35 +519,11 @@ enum {
     LARGE_BYTES = 64 << 20, // a debug file whose line tables take noticeable time
 };
 
-struct symbols_upload {
-    struct delivery delivery;
-    struct progress progress;
-    bool sources;        // send them too
-    const char *release; // that they are of, as in a URL; NULL: none
-    const char *path;    // of the file that is being sent
-    bool in_folder;      // which may have other files, too
-    struct symbols_sending sending;
-};
-
-static void close_symbol_file(FILE *const *file)
-{
-    if (*file != NULL)
-        (void)fclose(*file);
-}
-
 static void say_symbols_line(void *context, const char *line)
 {
     struct symbols_upload *upload = context;
     progress_clear(&upload->progress);
     (void)command_fail("%s", line);
-}
-
-static void show_symbols_progress(void *context, uint64_t sent, uint64_t size)
-{
-    struct symbols_upload *upload = context;
-    struct text CH_CLEANUP(text_deinit) path = { 0 };
-    pen_escape(upload->path, &path);
-    progress_show(&upload->progress, path.bytes != NULL ? path.bytes : "", sent, size);
 }
 
 static int cannot_send(struct symbols_upload *upload, const char *what, const char *why)
@@ -521,10 +541,12 @@ static void tick_progress(void *context)
     progress_show(&upload->progress, what.bytes != NULL ? what.bytes : "", 1, 0);
 }
 
-// read_symbols_build_id reads the build ID of the ELF file fd, size bytes long, and
-// says whether it has code; false: it has none.
-static bool read_symbols_build_id(int fd, size_t size, char *out, bool *out_code)
+// read_symbols_file reads the build ID of the ELF file fd and what else is known of it;
+// false: it has none.
+static bool read_symbols_file(int fd, struct symbols_file *file, char *out)
 {
+    enum { RESUMED_MIN = 4 << 20 };
+    const size_t size = file->size;
     struct elf_section text;
     struct elf_view view;
     const uint8_t *build_id = NULL;
@@ -537,8 +559,11 @@ static bool read_symbols_build_id(int fd, size_t size, char *out, bool *out_code
                  length <= BUILD_ID_MAX_BYTES;
     if (found)
         hex_encode(build_id, length, out);
-    *out_code = found && elf_view_find_section(&view, ".text", &text, NULL) == CH_OK &&
-                text.type != ELF_SHT_NOBITS;
+    if (found && size >= RESUMED_MIN)
+        (void)snprintf(file->part, sizeof(file->part), "%zx-%08x", size,
+                       crc32c(bytes, size));
+    file->code = found && elf_view_find_section(&view, ".text", &text, NULL) == CH_OK &&
+                 text.type != ELF_SHT_NOBITS;
     (void)munmap(bytes, size);
     return found;
 }
@@ -608,6 +633,7 @@ static FILE *open_debug_file(const char *path, uint64_t *out_size, const char **
 static void say_outcome(struct symbols_upload *upload, const char *outcome)
 {
     const struct pen pen = { .to = stdout };
+    upload->sent++;
     progress_clear(&upload->progress);
     pen_text(&pen, upload->path);
     pen_plain(&pen, ": %s\n", outcome);
@@ -648,8 +674,7 @@ static int send_bundle(struct symbols_upload *upload, const char *build_id,
         return COMMAND_DONE;
     if (sources->taken == 0)
         return cannot_send(upload, what, about.bytes != NULL ? about.bytes : "none");
-    enum symbols_outcome outcome =
-        symbols_send(&upload->sending, &file, why, sizeof(why));
+    enum symbols_outcome outcome = symbols_send(upload, &file, why, sizeof(why));
     *out_down = outcome == SYMBOLS_DOWN;
     if (outcome == SYMBOLS_DOWN || outcome == SYMBOLS_REFUSED)
         return cannot_send(upload, what, why);
@@ -670,8 +695,11 @@ static int send_sources(struct symbols_upload *upload, const struct symbols_file
     (void)fstat(fileno(file->file), &status);
     if (file->size >= LARGE_BYTES)
         progress_announce(&upload->progress, "reading line tables");
-    enum ch_status packed = symbol_sources_pack(upload->path, status.st_mtime,
-                                                tick_progress, upload, &sources);
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file->file));
+    const char *real = access(upload->path, F_OK) == 0 ? upload->path : path;
+    enum ch_status packed =
+        symbol_sources_pack(real, status.st_mtime, tick_progress, upload, &sources);
     if (packed == CH_ERR_NOT_FOUND && upload->in_folder) // a stripped program
         return COMMAND_DONE;
     if (packed != CH_OK)
@@ -679,30 +707,26 @@ static int send_sources(struct symbols_upload *upload, const struct symbols_file
     return send_bundle(upload, file->build_id, &sources, out_down);
 }
 
-// send_file sends one file and, if requested, its sources. out_down: the collector
+// send_opened sends one file and, if requested, its sources. out_down: the collector
 // cannot be reached, so that other files would fail too.
-static int send_file(struct symbols_upload *upload, bool *out_down)
+static int send_opened(struct symbols_upload *upload, FILE *opened, uint64_t size,
+                       bool *out_down)
 {
     char build_id[2 * BUILD_ID_MAX_BYTES + 1];
     char why[256] = "";
     char line[2 * BUILD_ID_MAX_BYTES + 64];
     const char *trouble = NULL;
-    struct symbols_file file = { .build_id = build_id };
-    FILE *CH_CLEANUP(close_symbol_file) opened =
-        open_debug_file(upload->path, &file.size, &trouble);
+    struct symbols_file file = { .build_id = build_id, .size = size };
     FILE *CH_CLEANUP(close_symbol_file) made = NULL;
-    if (opened == NULL)
-        return cannot_send(upload, "", trouble);
     bool breakpad = is_breakpad_file(opened);
     if (breakpad && (made = make_symbols_file(opened, &file.size, &trouble)) == NULL)
         return cannot_send(upload, "", trouble);
     file.file = breakpad ? made : opened;
-    if (!read_symbols_build_id(fileno(file.file), file.size, build_id, &file.code))
+    if (!read_symbols_file(fileno(file.file), &file, build_id))
         return upload->in_folder
                    ? COMMAND_DONE
                    : cannot_send(upload, "", "it is no ELF file with a build ID");
-    enum symbols_outcome outcome =
-        symbols_send(&upload->sending, &file, why, sizeof(why));
+    enum symbols_outcome outcome = symbols_send(upload, &file, why, sizeof(why));
     *out_down = outcome == SYMBOLS_DOWN;
     if (outcome == SYMBOLS_DOWN || outcome == SYMBOLS_REFUSED)
         return cannot_send(upload, "", why);
@@ -713,6 +737,50 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
     say_outcome(upload, line);
     return upload->sources && !breakpad ? send_sources(upload, &file, out_down)
                                         : COMMAND_DONE;
+}
+
+// send_unpacked sends a file of the archive at the upload's path.
+static bool send_unpacked(void *context, FILE *file, const char *name)
+{
+    struct symbols_upload *upload = context;
+    const char *archive = upload->path;
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    struct stat status = { 0 };
+    text_appendf(&path, "%s: ", archive);
+    pen_escape(name, &path);
+    upload->path = text_ok(&path) ? path.bytes : archive;
+    (void)fstat(fileno(file), &status);
+    upload->result |=
+        send_opened(upload, file, (uint64_t)status.st_size, &upload->down);
+    upload->path = archive;
+    return !upload->down;
+}
+
+// send_file sends the file, or the files of the archive, at the upload's path.
+static int send_file(struct symbols_upload *upload, bool *out_down)
+{
+    uint64_t size = 0;
+    const char *trouble = NULL;
+    const bool in_folder = upload->in_folder;
+    const size_t sent = upload->sent;
+    FILE *CH_CLEANUP(close_symbol_file) file =
+        open_debug_file(upload->path, &size, &trouble);
+    if (file == NULL)
+        return cannot_send(upload, "", trouble);
+    if (!symbols_archive_begins(file))
+        return send_opened(upload, file, size, out_down);
+    upload->in_folder = true;
+    upload->result = COMMAND_DONE;
+    enum ch_status status = symbols_archive_read(file, send_unpacked, upload, &trouble);
+    upload->in_folder = in_folder;
+    *out_down = upload->down;
+    if (status == CH_OK && upload->sent == sent && upload->result == COMMAND_DONE)
+        trouble = "there are no debug files in it";
+    else if (status == CH_OK)
+        return upload->result;
+    return in_folder && status != CH_ERR_MALFORMED && status != CH_ERR_IO
+               ? COMMAND_DONE
+               : cannot_send(upload, "", trouble);
 }
 
 // walk is what nftw, which passes nothing on, sends files for; it is the thread's.
@@ -765,14 +833,7 @@ static int send_all(struct symbols_upload *upload, const struct target *target,
 {
     int result = COMMAND_DONE;
     bool down = false;
-    upload->sending = (struct symbols_sending){
-        .target = target,
-        .token = upload->delivery.queue.token,
-        .release = upload->release,
-        .timeout_ms = upload->delivery.queue.timeout_ms,
-        .progress = show_symbols_progress,
-        .context = upload,
-    };
+    upload->target = target;
     for (size_t i = 0; i < options->argument_count && !down; i++) {
         result |= send_path(upload, options->arguments[i], &down);
         if (down && i + 1 < options->argument_count)

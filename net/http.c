@@ -40,6 +40,7 @@ enum {
     RETRY_AFTER_MAX_S = SPOOL_WAIT_MAX_S,
     DATE_SIZE = 64,
     IDLE_CLIENTS = 8,
+    LARGE_FILE_BYTES = 1 << 20,
 };
 
 // curl is set before the first client is made. A client that is not in use waits in
@@ -295,6 +296,10 @@ static void set_body(CURL *client, const struct http_request *request)
         curl->easy_setopt(client, CURLOPT_UPLOAD, 1L);
         curl->easy_setopt(client, CURLOPT_READDATA, request->file);
         curl->easy_setopt(client, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->size);
+        // When a connection that was used before breaks, libcurl sends the whole file
+        // again: from its beginning, not from the position that it had.
+        if (request->size >= LARGE_FILE_BYTES || ftello(request->file) != 0)
+            curl->easy_setopt(client, CURLOPT_FRESH_CONNECT, 1L);
     }
     if (request->method != NULL)
         curl->easy_setopt(client, CURLOPT_CUSTOMREQUEST, request->method);

@@ -2,13 +2,18 @@
 #
 # crashhook symbols upload against servers that fail, and against the collector.
 
+import contextlib
 import os
 import pty
 import re
+import socket
+import socketserver
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
+import zipfile
 
 import fault_server
 from fault_server import FaultServer, answer
@@ -135,7 +140,7 @@ class Sending(Folder):
                 left -= len(connection.recv(1 << 20))
                 time.sleep(0.06)
             connection.sendall(fault_server.response(201, STORED))
-        with FaultServer(answer(404), fault_server.early(dawdle)) as server:
+        with FaultServer(answer(404), answer(404), fault_server.early(dawdle)) as server:
             child, fd = pty.fork()
             if child == 0:
                 os.execve(CRASHHOOK, [CRASHHOOK, "symbols", "upload", "--url", server.url,
@@ -334,9 +339,121 @@ class Sources(Folder):
         self.assertRegex(done.stderr, f"cannot send the sources of '{file}': .*404")
 
 
+class Archives(Folder):
+    """Packages and archives of a program and a text, each with the program's build ID."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.path("tree/usr/bin"))
+        os.rename(self.build("one", "aa01"), self.path("tree/usr/bin/one"))
+        with open(self.path("tree/usr/README"), "w", encoding="ascii") as file:
+            file.write("words\n" * 1000)
+
+    def run_in_tree(self, *command):
+        subprocess.run(command, check=True, cwd=self.path("tree"), stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+
+    def make_deb(self, path):
+        os.makedirs(self.path("tree/DEBIAN"))
+        with open(self.path("tree/DEBIAN/control"), "w", encoding="ascii") as file:
+            file.write("Package: one\nVersion: 1\nArchitecture: amd64\nMaintainer: a <a@b>\n"
+                       "Description: one\n")
+        self.run_in_tree("dpkg-deb", "--root-owner-group", "-b", ".", path)
+
+    def make_rpm(self, path):
+        with open(self.path("one.spec"), "w", encoding="ascii") as file:
+            file.write("Name: one\nVersion: 1\nRelease: 1\nSummary: one\nLicense: x\n"
+                       "%global debug_package %{nil}\n%global __os_install_post %{nil}\n"
+                       "%description\none\n%install\n"
+                       f"cp -r {self.path('tree')}/. %{{buildroot}}\n"
+                       "%files\n/usr/bin/one\n/usr/README\n")
+        self.run_in_tree("rpmbuild", "-bb", "--define", f"_topdir {self.path('rpm')}",
+                         "--define", f"_rpmdir {self.path('rpm')}", "--define",
+                         f"_rpmfilename {os.path.basename(path)}", self.path("one.spec"))
+        os.rename(os.path.join(self.path("rpm"), os.path.basename(path)), path)
+
+    def make_zip(self, path):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            for name in ("usr/README", "usr/bin/one"):
+                file.write(self.path("tree/" + name), name)
+
+    def make_tar(self, path):
+        self.run_in_tree("tar", "--auto-compress", "-cf", path, "usr")
+
+    def test_the_files_of_packages_and_archives_are_sent(self):
+        with open(self.path("tree/usr/bin/one"), "rb") as file:
+            program = file.read()
+        for ending, make in (("tar.zst", self.make_tar), ("tar.xz", self.make_tar),
+                             ("tar", self.make_tar), ("zip", self.make_zip),
+                             ("rpm", self.make_rpm), ("deb", self.make_deb)):
+            os.makedirs(self.path("packed"), exist_ok=True)
+            path = self.path("packed/it." + ending)
+            make(path)
+            for argument in (path, self.path("packed")):
+                with self.subTest(argument), FaultServer(answer(404),
+                                                         answer(201, STORED)) as server:
+                    done = self.upload(server.url, argument)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertRegex(done.stdout, re.escape(path) +
+                                     r": (\./)?/?usr/bin/one: sent, build ID aa01\n$")
+                    self.assertEqual(server.requests[-1].body, program)
+            os.remove(path)
+
+    def test_archives_without_debug_files_and_damaged_ones_are_said(self):
+        with zipfile.ZipFile(self.path("words.zip"), "w") as file:
+            file.write(self.path("tree/usr/README"))
+        self.make_tar(self.path("whole.tar.xz"))
+        with open(self.path("whole.tar.xz"), "rb") as file, \
+                open(self.path("cut.tar.xz"), "wb") as out:
+            whole = file.read()
+            out.write(whole[:len(whole) // 2])
+        for name, words in (("words.zip", "there are no debug files in it"),
+                            ("cut.tar.xz", "it is a damaged archive")):
+            with self.subTest(name), FaultServer(answer(404), answer(201, STORED)) as server:
+                done = self.upload(server.url, self.path(name))
+                self.assertEqual((done.returncode, done.stderr),
+                                 (1, f"crashhook: cannot send '{self.path(name)}': {words}\n"))
+
+
+class Cutting(socketserver.ThreadingTCPServer):
+    """Forwards to a collector, but cuts the first upload after so many bytes, and then
+    goes away or not."""
+
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self, to, limit, away=False):
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                left = 0 if self.server.is_away else 1 << 40
+                with socket.create_connection(self.server.to) as up:
+                    back = threading.Thread(target=self.forward, args=(up, self.request))
+                    back.start()
+                    while left > 0 and (part := self.request.recv(1 << 16)):
+                        if part.startswith(b"PUT"):
+                            self.server.puts.append(part.split(b" ")[1].decode())
+                            left = limit if len(self.server.puts) == 1 else left
+                        up.sendall(part[:left])
+                        left -= len(part)
+                    self.server.is_away |= away and left <= 0
+                    for end in (up, self.request):
+                        with contextlib.suppress(OSError):
+                            end.shutdown(socket.SHUT_RDWR)
+                    back.join()
+
+            def forward(self, up, down):
+                with contextlib.suppress(OSError):
+                    while part := up.recv(1 << 16):
+                        down.sendall(part)
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.to, self.is_away, self.puts = to, False, []
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
 class WithTheCollector(Folder):
-    def test_the_collector_stores_what_is_sent(self):
-        file = self.build("one", "abcdef0123")
+    @contextlib.contextmanager
+    def collector(self):
         collector = subprocess.Popen(
             [COLLECTOR, "--listen", "127.0.0.1:0", "--store",
              f"sqlite:{self.path('store')}", "--symbols", self.path("symbols")],
@@ -345,19 +462,59 @@ class WithTheCollector(Folder):
             for line in collector.stderr:
                 if found := re.search(r"http://127\.0\.0\.1:\d+", line):
                     break
-            done = self.upload(found.group(0), file)
-            self.assertEqual((done.returncode, done.stdout),
-                             (0, f"{file}: sent, build ID abcdef0123\n"), done.stderr)
-            stored = self.path("symbols/.build-id/ab/cdef0123.debug")
-            with open(stored, "rb") as one, open(file, "rb") as other:
-                self.assertEqual(one.read(), other.read())
-            again = self.upload(found.group(0), file)
-            self.assertEqual((again.returncode, again.stdout),
-                             (0, f"{file}: the collector has build ID abcdef0123 already\n"),
-                             again.stderr)
+            yield found.group(0)
         finally:
             collector.terminate()
             collector.communicate()
+
+    def test_the_collector_stores_what_is_sent(self):
+        file = self.build("one", "abcdef0123")
+        with self.collector() as url:
+            done = self.upload(url, file)
+            self.assertEqual((done.returncode, done.stdout),
+                             (0, f"{file}: sent, build ID abcdef0123\n"), done.stderr)
+            self.check_stored(file)
+            again = self.upload(url, file)
+            self.assertEqual((again.returncode, again.stdout),
+                             (0, f"{file}: the collector has build ID abcdef0123 already\n"),
+                             again.stderr)
+
+    def check_stored(self, file):
+        stored = self.path("symbols/.build-id/ab/cdef0123.debug")
+        with open(stored, "rb") as one, open(file, "rb") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_an_upload_goes_on_where_it_broke_off(self):
+        file = self.build("one", "abcdef0123", padding=24 << 20)
+        size = os.stat(file).st_size
+        with self.collector() as url:
+            address = ("127.0.0.1", int(url.rpartition(":")[2]))
+            with Cutting(address, 12 << 20) as server:
+                done = self.upload(server.url, file, options=["--release", "1"])
+                server.shutdown()
+            self.assertEqual((done.returncode, done.stdout),
+                             (0, f"{file}: sent, build ID abcdef0123\n"), done.stderr)
+            first, second = server.puts
+            self.assertRegex(first, f"release=1&part={size:x}-[0-9a-f]{{8}}$")
+            offset = int(second.removeprefix(first + "&offset="))
+            self.assertTrue(1 << 20 < offset < 12 << 20, second)
+            self.check_stored(file)
+
+    def test_an_upload_goes_on_in_a_later_run(self):
+        file = self.build("one", "abcdef0123", padding=24 << 20)
+        with self.collector() as url:
+            address = ("127.0.0.1", int(url.rpartition(":")[2]))
+            with Cutting(address, 12 << 20, away=True) as server:
+                done = self.upload(server.url, file)
+                server.shutdown()
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            with Cutting(address, 1 << 40) as server:
+                done = self.upload(server.url, file)
+                server.shutdown()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(server.puts[-1], "&offset=[1-9]")
+            self.check_stored(file)
+            self.assertEqual(os.listdir(self.path("symbols/.build-id")), ["ab"])
 
 
 if __name__ == "__main__":
