@@ -73,11 +73,11 @@ static void write_row_meta(const struct page_group_rows *rows,
         page_write_number(out, group->held_back);
         html_write(out, " held back</span>");
     }
-    if (!brief)
-        write_row_releases(out, group);
     if (group->assignee[0] != 0)
         page_write_link(out, "chip quiet", "assignee", group->assignee,
                         group->assignee);
+    if (!brief)
+        write_row_releases(out, group);
     int64_t users = rows->filtered ? group->filtered_users : group->users;
     if (users != 0) {
         html_write(out, "<span>");
