@@ -10,7 +10,7 @@ FIRST = $(if $(wildcard build/release/CMakeCache.txt),,\
 	-DCRASHHOOK_TESTS=OFF -DCRASHHOOK_LEAVE_OUT_MISSING=ON -DCRASHHOOK_WERROR=OFF)
 FIRST_TESTS = $(if $(wildcard build/release/CMakeCache.txt),,-DCRASHHOOK_WERROR=OFF)
 
-.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages tarball check-tarball site check-packages check-image check-adoption applications truth system aarch64-system install clean \
+.PHONY: all test everything build-needs deps runtimes demo check check-full bench packages release tarball check-tarball site check-packages check-image check-adoption applications truth system aarch64-system install clean \
 	asan tsan fuzz valgrind coverage aarch64 trixie receivers published places
 
 # Says in one line what is missing, and the command that gets it.
@@ -100,11 +100,13 @@ bench: everything
 	packaging/install-packages packaging/more-packages.txt
 	bench/run $(BENCH)
 
-# Debian and RPM packages, tarballs and the bindings', of what is committed, in build/packages.
-packages: deps
+# Debian, RPM and Arch packages, tarballs and the bindings', of what is committed, in build/packages.
+# Refused where a library in them is older than Debian's newest source (static-libraries).
+packages release: deps
 	packaging/install-packages packaging/more-packages.txt
 	packaging/build-debian build/packages
 	packaging/build-rpm build/packages
+	packaging/build-arch build/packages
 	packaging/build-tarball build/packages
 	packaging/build-bindings --with build/packages/crashhook-*-$$(uname -m).tar.gz build/packages/bindings
 
