@@ -296,8 +296,13 @@ static void explain_fault(struct access *access)
         !find_operand(access, fault))
         return;
     name_null(access);
-    if (is_beyond(access) && crash_words_kind(access->crash) == CRASH_KIND_UNKNOWN)
+    if (is_beyond(access) && crash_words_kind(access->crash) == CRASH_KIND_UNKNOWN) {
         crash_words_set_kind(access->crash, CRASH_KIND_NON_CANONICAL);
+        // As the program computed it: the processor ignores its highest byte.
+        (void)instruction_address(access->operand, access->registers,
+                                  access->pc + access->instruction.length,
+                                  &access->address);
+    }
     note_access(access);
 }
 

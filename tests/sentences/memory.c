@@ -12,6 +12,11 @@
 #include <unistd.h>
 
 #define OWN __attribute__((noinline, noclone)) static
+#ifdef __aarch64__
+#define BREAKPOINT "brk 0"
+#else
+#define BREAKPOINT "int3"
+#endif
 
 struct item {
     int id;
@@ -297,7 +302,7 @@ OWN void breakpoint(void)
     volatile char room[50];
     for (int i = 0; i < 50; i++)
         room[i] = (char)i;
-    __asm__ volatile("int3");
+    __asm__ volatile(BREAKPOINT);
     __builtin_unreachable();
 }
 

@@ -163,7 +163,7 @@ ENDINGS = {
     "smashes": ("ABRT", "stack-smashing", "A function wrote past its variables",
                 "char line[24]; memset(line, 'x', 48 + n); KEEP_TEXT(line);"),
     "traps": ("ILL", "trap|illegal-instruction", "", "__builtin_trap();"),
-    "breaks": ("TRAP", "trap", "", '__asm__ volatile("int3");'),
+    "breaks": ("TRAP", "trap", "", "__asm__ volatile(BREAKPOINT);"),
     "writes_literal": ("SEGV", "write-to-read-only", "Write to 0x[0-9a-f]+, which is read-only",
                        'char *at = "literal"; KEEP(at); at[n] = 3;'),
     "writes_constant": ("SEGV", "write-to-read-only",
@@ -383,6 +383,11 @@ ENDING_HELP = r"""
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#ifdef __aarch64__
+#define BREAKPOINT "brk 0"
+#else
+#define BREAKPOINT "int3"
+#endif
 #define KEEP_TEXT(text) __asm__ volatile("" : : "r"(text) : "memory")
 static volatile long zero, sum = 7;
 static const char constant[64] = "constant";
