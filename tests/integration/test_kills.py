@@ -48,6 +48,13 @@ def start(scene, *command, **variables):
     return process
 
 
+def send_daemons(scene, number):
+    """One that continues may end the next."""
+    for agent in daemons(scene):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(agent, number)
+
+
 def run(scene, how, *options, **variables):
     """Starts the program under `crashhook run`, which is not to load the handler itself."""
     environment = {"LD_PRELOAD": ""} | variables
@@ -151,13 +158,11 @@ class Kills(unittest.TestCase):
             os.mkfifo(hold)
             process = start(scene, "bash", "-c", COPIED + "read line <hold; LD_PRELOAD= exec true",
                             CRASHHOOK_KILLS="yes")
-            for agent in daemons(scene):
-                os.kill(agent, signal.SIGSTOP)
+            send_daemons(scene, signal.SIGSTOP)
             with open(hold, "w", encoding="ascii") as file:
                 file.write("go\n")
             self.assertEqual(process.wait(timeout=60), 0)
-            for agent in daemons(scene):
-                os.kill(agent, signal.SIGCONT)
+            send_daemons(scene, signal.SIGCONT)
             end(process)
             self.assertEqual(self.list(scene), [])
 
@@ -203,8 +208,7 @@ class Kills(unittest.TestCase):
     def test_the_first_process_of_a_pid_namespace_does_not_wait_for_a_spool_that_hangs(self):
         with Scene() as scene:
             process = self.start_first(scene, "read line <hold; exit 3")
-            for agent in daemons(scene):
-                os.kill(agent, signal.SIGSTOP)
+            send_daemons(scene, signal.SIGSTOP)
             began = time.monotonic()
             with open(os.path.join(scene.folder, "hold"), "w", encoding="ascii") as hold:
                 hold.write("go\n")
