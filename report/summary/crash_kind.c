@@ -157,12 +157,11 @@ static bool is_heap_message(const char *message)
 
 bool crash_message_is_assertion(const char *message)
 {
-    bool libcxx =
-        strstr(message, ": assertion ") != NULL && strstr(message, " failed: ") != NULL;
-    return libcxx || strstr(message, "Assertion `") != NULL ||
+    return strstr(message, "Assertion `") != NULL ||
            strstr(message, ": assertion failed: ") != NULL ||
            strstr(message, ": Unexpected error: ") != NULL ||
-           message_begins(message, "Assertion failed: ");
+           message_begins(message, "Assertion failed: ") ||
+           (strstr(message, ": assertion ") != NULL && strstr(message, " failed: "));
 }
 
 static enum crash_kind message_kind(const char *message)

@@ -120,7 +120,8 @@ static void qualified_part(const char *name, size_t *out_start, size_t *out_end)
 {
     size_t start = 0;
     size_t i = 0;
-    while (name[i] != 0 && name[i] != '(') {
+    // In names of Go, a receiver in parentheses follows the package: main.(*T).f.
+    while (name[i] != 0 && (name[i] != '(' || (i != 0 && name[i - 1] == '.'))) {
         size_t close = name[i] == '<' ? bracket_end(name, i) : 0;
         if (name[i] == ' ')
             start = i + 1;

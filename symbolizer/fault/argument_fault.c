@@ -341,6 +341,25 @@ static bool fault_is_led_from(const struct fault *f,
            argument_path_append(table, &part, "->", &path);
 }
 
+// fault_take_variable names a variable of the call, which has the value.
+static bool fault_take_variable(const struct argument_call *call,
+                                const struct argument_variable *variable,
+                                uint64_t value, struct argument_named *out)
+{
+    *out = (struct argument_named){ .expression = out->expression,
+                                    .call = call,
+                                    .frame = variable->frame,
+                                    .scale = 1,
+                                    .value = value,
+                                    .type = variable->type,
+                                    .role = variable->role,
+                                    .variable = true,
+                                    .has_value = true };
+    text_clear(&out->expression);
+    text_append_string(&out->expression, variable->name);
+    return text_ok(&out->expression);
+}
+
 // fault_name_constant names the null pointer that the compiler made a constant address
 // of: the only one of the innermost function that leads there.
 static bool fault_name_constant(struct fault *f)
@@ -365,7 +384,6 @@ static bool fault_name_constant(struct fault *f)
     if (found == NULL)
         return false;
     f->value = 0;
-    f->bytes = FAULT_WORD_BYTES;
     f->likely = true;
     return fault_take_variable(f->innermost, found, 0, &f->named);
 }

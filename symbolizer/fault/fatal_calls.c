@@ -9,26 +9,22 @@
 #include "symbolizer/fault/fault.h"
 #include "symbolizer/search/debug_search.h"
 
-enum { FATAL_TEXT_MAX = 1024, NO_ARGUMENT = -1 };
+enum { FATAL_TEXT_MAX = 1024 };
 
 // A fatal_call is a function that ends the program, and the numbers of its arguments.
 // One that has a place and no format is a check, whose text is what was false.
 struct fatal_call {
     const char *name; // whole, or from a scope on to the parenthesis
     int text;
-    int file;
-    int line;
+    int file;       // of the place, if it has one
+    int line;       // 0: it has none
     bool format;    // the text is one
     uint8_t member; // a line of a log is where this member of the argument leads,
     uint8_t within; // so far in there
 };
 
 static const struct fatal_call fatal_calls[] = {
-    { .name = "QMessageLogger::fatal(",
-      .text = 1,
-      .file = NO_ARGUMENT,
-      .line = NO_ARGUMENT,
-      .format = true },
+    { .name = "QMessageLogger::fatal(", .text = 1, .format = true },
     { .name = "qt_assert(", .text = 0, .file = 1, .line = 2 },
     { .name = "qt_assert_x(", .text = 1, .file = 2, .line = 3 },
     { .name = "g_assertion_message_expr", .text = 4, .file = 1, .line = 2 },
@@ -36,31 +32,13 @@ static const struct fatal_call fatal_calls[] = {
     { .name = "g_assertion_message_cmpstr", .text = 4, .file = 1, .line = 2 },
     { .name = "g_assertion_message_error", .text = 4, .file = 1, .line = 2 },
     { .name = "g_assertion_message", .text = 4, .file = 1, .line = 2 },
-    { .name = "g_log",
-      .text = 2,
-      .file = NO_ARGUMENT,
-      .line = NO_ARGUMENT,
-      .format = true },
-    { .name = "g_log_structured_standard",
-      .text = 5,
-      .file = NO_ARGUMENT,
-      .line = NO_ARGUMENT,
-      .format = true },
-    { .name = "g_return_if_fail_warning",
-      .text = 2,
-      .file = NO_ARGUMENT,
-      .line = NO_ARGUMENT },
+    { .name = "g_log", .text = 2, .format = true },
+    { .name = "g_log_structured_standard", .text = 5, .format = true },
+    { .name = "g_return_if_fail_warning", .text = 2 },
     { .name = "OPENSSL_die", .text = 0, .file = 1, .line = 2 },
     { .name = "std::__glibcxx_assert_fail(", .text = 3, .file = 0, .line = 1 },
-    { .name = "__libcpp_verbose_abort(",
-      .text = 0,
-      .file = NO_ARGUMENT,
-      .line = NO_ARGUMENT,
-      .format = true },
-    { .name = "_Py_FatalErrorFunc",
-      .text = 1,
-      .file = NO_ARGUMENT,
-      .line = NO_ARGUMENT },
+    { .name = "__libcpp_verbose_abort(", .text = 0, .format = true },
+    { .name = "_Py_FatalErrorFunc", .text = 1 },
     { .name = "raw_logging_internal::RawLog(",
       .text = 3,
       .file = 1,
@@ -70,8 +48,6 @@ static const struct fatal_call fatal_calls[] = {
     { .name = "boost::assertion_failed_msg(", .text = 1, .file = 3, .line = 4 },
     { .name = "google::LogMessageFatal::~LogMessageFatal(",
       .text = 0,
-      .file = NO_ARGUMENT,
-      .line = NO_ARGUMENT,
       .member = 8,
       .within = 4 },
 };
@@ -94,7 +70,7 @@ static bool fatal_argument(struct argument_trace *trace, size_t caller, int numb
                            uint64_t *out)
 {
     const struct argument_machine *machine = argument_machine_of(trace->stack->arch);
-    return number >= 0 && machine != NULL && number < machine->argument_count &&
+    return machine != NULL && number < machine->argument_count &&
            argument_trace_value(trace, caller, machine->arguments[number], out);
 }
 
@@ -182,10 +158,11 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
          memory_read_word(stack->memory, at + call->member, &at) != CH_OK) ||
         !fatal_text(stack, at + call->within, text))
         return NULL;
-    bool placed = fatal_argument(trace, caller, call->file, &place) &&
+    bool placed = call->line != 0 &&
+                  fatal_argument(trace, caller, call->file, &place) &&
                   fatal_argument(trace, caller, call->line, &line) &&
                   fatal_text(stack, place, file);
-    bool check = call->file != NO_ARGUMENT && !call->format;
+    bool check = call->line != 0 && !call->format;
     if (placed && !check)
         text_appendf(&message, "%s:%u: ", file, (unsigned)line);
     if (check)

@@ -49,24 +49,6 @@ const char *fault_register_name(const struct fault *f, uint8_t number)
                : register_name_aarch64(number);
 }
 
-bool fault_take_variable(const struct argument_call *call,
-                         const struct argument_variable *variable, uint64_t value,
-                         struct argument_named *out)
-{
-    *out = (struct argument_named){ .expression = out->expression,
-                                    .call = call,
-                                    .frame = variable->frame,
-                                    .scale = 1,
-                                    .value = value,
-                                    .type = variable->type,
-                                    .role = variable->role,
-                                    .variable = true,
-                                    .has_value = true };
-    text_clear(&out->expression);
-    text_append_string(&out->expression, variable->name);
-    return text_ok(&out->expression);
-}
-
 void fault_take_array(struct fault *f, struct argument_index *found)
 {
     text_deinit(&f->array);

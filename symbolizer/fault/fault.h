@@ -74,11 +74,6 @@ const struct type *fault_type(const struct argument_named *named);
 // fault_register_name gives the name of a register.
 const char *fault_register_name(const struct fault *f, uint8_t number);
 
-// fault_take_variable names a variable of the call, which has the value.
-bool fault_take_variable(const struct argument_call *call,
-                         const struct argument_variable *variable, uint64_t value,
-                         struct argument_named *out);
-
 // fault_take_array takes the name of an array, and what it has.
 void fault_take_array(struct fault *f, struct argument_index *found);
 

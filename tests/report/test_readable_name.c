@@ -60,6 +60,7 @@ static void readable_short_names_are_the_qualified_name_alone(void **state)
     assert_string_equal(said(readable_name_short, "int ns::f<a b>(int (*)(int), x)"),
                         "ns::f<a b>");
     assert_string_equal(said(readable_name_short, "main"), "main");
+    assert_string_equal(said(readable_name_short, "main.(*T).f"), "main.(*T).f");
     assert_string_equal(said(readable_name_short, "(anonymous namespace)::run(int)"),
                         "run");
     assert_string_equal(said(readable_name_short, "A::operator()(int)"),
