@@ -126,6 +126,9 @@ static void written_member(struct text *expression, const char *member,
     if (at == NULL || at == expression->bytes ||
         (at[size] != 0 && at[size] != '[' && at[size] != '-'))
         return;
+    const char *internal = strstr(expression->bytes, "_M_");
+    if (internal != NULL && internal < at)
+        return; // the source has no name for what it is in
     bool dot = at[-1] == '.';
     bool whole = at[size] == '[' || call[0] == 0;
     if (!dot && (at[-1] != '>' || (whole && at[size] != 0)))
