@@ -223,7 +223,7 @@ static int add_linker_image(struct dl_phdr_info *info, size_t size, void *contex
         copy_linker_name(info->dlpi_name != NULL ? info->dlpi_name : "", name);
     if (image.base == getauxval(AT_SYSINFO_EHDR))
         path = "[vdso]";
-    else if (path[0] == 0)
+    else if (path[0] == 0 || strcmp(path, "/proc/self/exe") == 0) // of musl, static
         path = local_program_path(name);
     if (listed->count++ >= listed->room)
         return 0;
