@@ -50,6 +50,29 @@ static struct minidump reopen(const struct text *out)
     return dump;
 }
 
+static void a_stack_that_has_overflown_is_what_is_kept_above_it(void **state)
+{
+    (void)state;
+    struct text out = { 0 };
+    struct core_thread thread;
+    struct minidump_range stack;
+    json_t *report = report_of(false);
+    json_t *crashed = json_array_get(json_object_get(report, "threads"), 1);
+    json_t *memory = json_object_get(report, "memory");
+    json_object_set_new(json_object_get(crashed, "registers"), "rsp",
+                        json_string("0x6ff0"));
+    json_object_set_new(json_array_get(memory, 0), "thread", json_integer(78));
+    assert_int_equal(minidump_file_write(report, &out), CH_OK);
+    struct minidump dump = reopen(&out);
+    struct minidump_list list = minidump_list(&dump, MINIDUMP_THREADS);
+    assert_true(minidump_next_thread(&list, &thread, &stack));
+    assert_int_equal(thread.registers[7], 0x6ff0);
+    assert_int_equal(stack.start, 0x7000);
+    assert_int_equal(stack.size, 16);
+    text_deinit(&out);
+    json_decref(report);
+}
+
 static void registers_and_stacks_of_both_machines_can_be_read_back(void **state)
 {
     (void)state;
@@ -155,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registers_and_stacks_of_both_machines_can_be_read_back),
+        cmocka_unit_test(a_stack_that_has_overflown_is_what_is_kept_above_it),
         cmocka_unit_test(modules_and_memory_can_be_read_back),
         cmocka_unit_test(file_larger_than_its_text_may_be_is_refused),
         cmocka_unit_test(report_without_registers_has_no_minidump),

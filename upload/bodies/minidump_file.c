@@ -214,6 +214,22 @@ static void put_range(struct text *out, const struct minidump_memory *range)
     PACK(out, "844", range->start, range->size, range->offset);
 }
 
+// kept_from gives the first address from sp on whose memory the report can have as that
+// of the thread's stack: sp, unless that is past the end of a stack that has overflown.
+static uint64_t kept_from(const json_t *report, const struct core_thread *thread,
+                          uint64_t sp)
+{
+    const json_t *memory = json_object_get(report, "memory");
+    for (size_t i = 0; i < json_array_size(memory); i++) {
+        const json_t *part = json_array_get(memory, i);
+        uint64_t start;
+        if (json_integer_value(json_object_get(part, "thread")) == thread->tid &&
+            report_address(part, "address", &start) && start > sp)
+            return start;
+    }
+    return sp;
+}
+
 static void put_threads(struct writer *w)
 {
     const size_t sp = w->machine == ELF_X86_64 ? 7 : 31;
@@ -221,8 +237,9 @@ static void put_threads(struct writer *w)
     for (size_t i = 0; i < w->thread_count; i++) {
         const struct written_thread *thread = &w->threads[i];
         struct minidump_memory stack = { .start = thread->state.registers[sp] };
+        uint64_t kept = kept_from(w->report, &thread->state, stack.start);
         for (size_t k = 0; k < w->range_count; k++)
-            if (thread->state.registers[sp] - w->ranges[k].start < w->ranges[k].size)
+            if (kept - w->ranges[k].start < w->ranges[k].size)
                 stack = w->ranges[k];
         PACK(&w->stream, "4z", thread->state.tid, 20); // zeros: of Windows' threads
         put_range(&w->stream, &stack);
