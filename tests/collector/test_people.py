@@ -93,6 +93,7 @@ REQUESTS = (
     ("GET", "/api/v1/backup", None, {"admin"}),
     ("POST", "/api/v1/backup", "", {"admin"}),
     ("GET", "/buildid/BUILD/debuginfo", None, {"read", "symbols"}),
+    ("GET", "/symbols/NAME/elf-buildid-BUILD/NAME", None, {"read", "symbols"}),
     ("GET", "/api/v1/machines", None, {"read"}),
     ("GET", "/api/v1/symbols", None, {"read"}),
     ("DELETE", "/api/v1/symbols", None, {"admin"}),
@@ -155,6 +156,7 @@ class Scopes(unittest.TestCase):
                 path = path.replace(word, "*")
             path = path.replace("/receivers/ab", "/receivers/*").replace("/42/", "/*/")
             path = path.replace("/tokens/ab", "/tokens/*")
+            path = path.replace("/NAME/elf-buildid-*/NAME", "/**")
             return path.replace("/test/ab", "/test/*").replace("/*/debuginfo", "/**")
         self.assertEqual(sorted(routes),
                          sorted((method, pattern(path)) for method, path, _, _ in REQUESTS))
