@@ -5,6 +5,7 @@
 
 #include "report/summary/crash_kind.h"
 #include "report/value/report.h"
+#include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/fault/argument_path.h"
 #include "symbolizer/fault/argument_trace.h"
 #include "symbolizer/fault/fault.h"
@@ -722,7 +723,7 @@ static bool fault_find_object(struct fault *f, size_t index, struct argument_nam
                    strcmp(f->named.expression.bytes, "this") == 0 &&
                    f->named.frame == f->named.call->index;
     for (int level = 0; is_this && level < LEVELS_MAX; level++) {
-        if (++index >= stack->count ||
+        if (argument_site_is_tail(stack, index) || ++index >= stack->count ||
             report_flag(stack->calls[index].from, "system") ||
             (!argument_trace_register(&f->trace, index, self, FAULT_WORD_BYTES, out) &&
              !argument_trace_offset(&f->trace, index, self, out)))
@@ -736,6 +737,8 @@ static bool fault_find_object(struct fault *f, size_t index, struct argument_nam
             return false;
         if (strcmp(out->expression.bytes, "this") != 0)
             return !report_flag(json_array_get(f->trace.frames, out->frame), "system");
+        // That of a call that was inlined was not passed by the next caller.
+        is_this = out->frame == out->call->index;
     }
     return false;
 }

@@ -118,8 +118,8 @@ struct line {
 // case member_passed
 //   kind: small-pointer
 //   builds: -static
-//   says: Read from 0x32, a small number .*; `at`, (an argument|a local) of
-//   member_passed, is 0x2a variable: at
+//   says: Read from 0x32, a small number .*; `at`, (an argument|a local) of member_passed
+//   variable: at
 OWN void member_passed(const line *at)
 {
     for (; at != nullptr; at = at->next)
@@ -153,6 +153,65 @@ struct person {
     return of.chief->name;
 }
 
+struct counter {
+    long count;
+    [[gnu::noinline]] long read() const
+    {
+        HERE;
+        return count;
+    }
+};
+
+struct meter {
+    counter of;
+    long more;
+    [[gnu::always_inline]] long inlined_read() const
+    {
+        return of.read() + more;
+    }
+};
+
+static counter *volatile no_counter;
+static volatile unsigned long mask = 42;
+
+OWN long pass_on(const order *first, const counter *last)
+{
+    sum = first != nullptr;
+    return last->read();
+}
+
+// case passed_on
+//   says: .*; `(last|late|this)`.*is null.*
+//   variable: last|late|this
+//   in: -
+OWN void passed_on()
+{
+    const order *first = none;
+    counter *late = no_counter;
+    sum = pass_on(first, late);
+    sum = first != nullptr;
+    HERE;
+}
+
+OWN long read_masked(const order *first, unsigned long number)
+{
+    sum = first != nullptr;
+    sum = reinterpret_cast<meter *>(number ^ mask)->inlined_read();
+    return sum + (first != nullptr);
+}
+
+// case inlined_object
+//   says: .*; `this`.*is null.*
+//   variable: this
+//   in: -
+OWN void inlined_object()
+{
+    const order *first = none;
+    sum = read_masked(first, 42);
+    sum = first != nullptr;
+    HERE;
+}
+
 static const struct {
     const char *name;
     void (*crash)();
@@ -163,6 +222,8 @@ static const struct {
     { "empty_vector", empty_vector },
     { "found_nothing", found_nothing },
     { "constant", constant },
+    { "passed_on", passed_on },
+    { "inlined_object", inlined_object },
     { "member_passed",
       [] {
           line last = { nullptr, "last" };
