@@ -118,7 +118,7 @@ struct line {
 // case member_passed
 //   kind: small-pointer
 //   builds: -static
-//   says: Read from 0x32, a small number .*; `at`, (an argument|a local) of member_passed
+//   says: Read from 0x32, a small number .*; `at`, a.* of member_passed, is 0x2a
 //   variable: at
 OWN void member_passed(const line *at)
 {
