@@ -25,6 +25,7 @@ struct search {
     size_t count;
     size_t left;
     uint64_t end_ms;
+    bool lacks;        // a file of the database could not be read
     struct text bytes; // of the file that is being read
     struct owner {
         const char *path; // without /usr: older lists have what was there before
@@ -42,15 +43,17 @@ static const char *without_usr(const char *path, size_t *length)
     return merged ? path + PREFIX : path;
 }
 
-// search_read reads a file of the database. False: it cannot be read.
+// search_read reads a file of the database. False: it is empty, or cannot be read.
 static bool search_read(struct search *s, int folder, const char *name)
 {
     struct stat info;
     CH_CLEANUP(file_close)
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     text_clear(&s->bytes);
-    return fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
-           text_read(&s->bytes, fd, DATABASE_BYTES) == CH_OK && s->bytes.size != 0;
+    bool is_read = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+                   text_read(&s->bytes, fd, DATABASE_BYTES) == CH_OK;
+    s->lacks = s->lacks || !is_read;
+    return is_read && s->bytes.size != 0;
 }
 
 // A line_reader is the lines of a text, of which each ends before its newline.
@@ -183,8 +186,8 @@ static void search_versions(struct search *s)
     search_describe(s, &paragraph);
 }
 
-// search_database looks for the packages of the files. False: there is no database, or
-// no time was left.
+// search_database looks for the packages of the files. False: the database could not be
+// read, or not in time.
 static bool search_database(const char *root, struct dpkg_file *files, size_t count)
 {
     struct search s = { .files = files,
@@ -209,7 +212,7 @@ static bool search_database(const char *root, struct dpkg_file *files, size_t co
     if (s.left < s.count && search_read(&s, AT_FDCWD, path))
         search_versions(&s);
     text_deinit(&s.bytes);
-    return whole;
+    return whole && !s.lacks;
 }
 
 // database_state makes what differs after each change of the database: dpkg replaces

@@ -166,6 +166,25 @@ static void what_was_found_is_known_until_the_database_changes(void **state)
     }
 }
 
+static void what_could_not_be_read_is_looked_for_again(void **state)
+{
+    const struct folder *folder = *state;
+    char cache[PATH_MAX];
+    char list[PATH_MAX];
+    (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
+    (void)snprintf(list, sizeof(list), "%s",
+                   folder_path(folder, "var/lib/dpkg/info/shop-tools.list"));
+    assert_int_equal(unlink(list), 0);
+    assert_int_equal(mkdir(list, 0700), 0);
+    struct dpkg_file file = { "/bin/shop", NULL };
+    dpkg_packages_find(folder->path, cache, &file, 1);
+    assert_null(file.package);
+    assert_int_equal(rmdir(list), 0);
+    write_database(folder, "var/lib/dpkg/info/shop-tools.list", "/bin/shop\n");
+    dpkg_packages_find(folder->path, cache, &file, 1);
+    assert_true(is_of(&file, "shop-tools", "2:7.0"));
+}
+
 #define DPKG_TEST(test) cmocka_unit_test_setup_teardown(test, setup, folder_teardown)
 
 int main(void)
@@ -177,6 +196,7 @@ int main(void)
         DPKG_TEST(a_database_that_is_cut_gives_no_other_package),
         DPKG_TEST(a_list_that_is_cut_has_the_files_before),
         DPKG_TEST(what_was_found_is_known_until_the_database_changes),
+        DPKG_TEST(what_could_not_be_read_is_looked_for_again),
     };
     return cmocka_run_group_tests_name("symbolizer/dpkg_packages", tests, NULL, NULL);
 }
