@@ -146,13 +146,14 @@ static bool leave_signal(struct walk *walk)
 // rules, but keeps its frame pointer when it changes to the stack that C runs on.
 static void enter_goroutine(struct walk *walk)
 {
-    // Go asks for memory from here on, in arenas that are mapped whole.
+    // Go asks for memory from here on. It reserves arenas of 64 MiB, but makes them
+    // readable in chunks, of which one that has a frame is readable to its end.
     const uint64_t heap = UINT64_C(0xc000000000);
-    const uint64_t arena = 64 << 20;
+    const uint64_t chunk = 4 << 20;
     if (!is_go || walk->fp >> 32 != heap >> 32 || walk->sp >> 32 == heap >> 32)
         return;
     walk->sp = walk->fp;
-    walk->high = (walk->fp | (arena - 1)) + 1;
+    walk->high = (walk->fp | (chunk - 1)) + 1;
     walk->has_end = true;
 }
 

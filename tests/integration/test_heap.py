@@ -7,6 +7,7 @@ import glob
 import itertools
 import json
 import os
+import platform
 import random
 import re
 import shutil
@@ -524,6 +525,30 @@ class Heap(unittest.TestCase):
                     names = [one.split("::")[-1] for one in functions(crash["heap"][event])]
                     found = [one for one in names if one in wanted]
                     self.assertEqual(found[:len(wanted)], wanted, names)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the program is written for x86-64")
+    def test_a_walk_into_a_goroutine_leaves_what_go_has_only_reserved(self):
+        source = (b"#include <stdio.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n"
+                  b"enum { CHUNK = 4 << 20, ARENA = 64 << 20 };\n"
+                  b"void crosscall2(void) {}\nextern char back[];\n"
+                  b"void *allocate(void *frame); // without rules, as Go's functions are\n"
+                  b"__asm__(\"allocate: push %rbp; mov %rdi, %rbp; mov $64, %edi\\n\"\n"
+                  b"        \"call malloc@PLT; back: pop %rbp; ret\");\n"
+                  b"int main(void) {\n"
+                  b"  char *heap = mmap((void *)0xc000000000, ARENA, PROT_NONE,\n"
+                  b"                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n"
+                  b"  mprotect(heap, CHUNK, PROT_READ | PROT_WRITE);\n"
+                  b"  void **frame = (void **)(heap + CHUNK - 64);\n"
+                  b"  frame[0] = heap + CHUNK + 64;\n  frame[1] = back;\n"
+                  b"  free(allocate(frame));\n  return puts(\"survived\") < 0;\n}\n")
+        with Scene() as scene:
+            program, path = (os.path.join(scene.folder, of) for of in ("go", "go.c"))
+            with open(path, "wb") as file:
+                file.write(source)
+            subprocess.run(["gcc", "-O1", "-rdynamic", "-fno-builtin", "-D_GNU_SOURCE", "-o",
+                            program, path], check=True)
+            done = self.run_alone([program], [LIBRARY], CRASHHOOK_HEAP="every")
+        self.assertEqual((done.returncode, done.stdout), (0, "survived\n"), done.stderr)
 
     def test_an_operator_new_of_a_library_alone_throws_as_without_us(self):
         library = (b"#include <new>\nextern \"C\" int try_it() { try { void *volatile block = "
