@@ -26,7 +26,15 @@ static int image_add(struct dl_phdr_info *info, size_t size, void *context)
 
 void image_list(void)
 {
-    struct image_list list = { .count = 0 };
-    (void)dl_iterate_phdr(image_add, &list);
-    local_code_publish(list.images, list.count);
+    static struct image_list list; // too large for the stack of a small thread
+    static unsigned calls;         // the first one lists for those that come meanwhile
+    unsigned seen = __atomic_add_fetch(&calls, 1, __ATOMIC_ACQ_REL);
+    if (seen != 1)
+        return;
+    for (unsigned left = 1; left != 0; seen = left) {
+        list.count = 0;
+        (void)dl_iterate_phdr(image_add, &list);
+        local_code_publish(list.images, list.count);
+        left = __atomic_sub_fetch(&calls, seen, __ATOMIC_ACQ_REL);
+    }
 }

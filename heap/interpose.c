@@ -235,6 +235,7 @@ EXPORT void *dlopen(const char *file, int mode)
         return next.dlopen(file, mode);
     void *handle = next.dlopen(file, mode);
     image_list();
+    walk_forget(); // the library's constructors allocated while it was not listed
     return handle;
 }
 

@@ -469,6 +469,25 @@ class Heap(unittest.TestCase):
             self.assertEqual(functions(crash["heap"]["freed"])[:2], ["free_block", "free_it"])
             self.assertEqual(functions(crash["heap"]["allocated"])[:2], ["make_block", "main"])
 
+    @unittest.skipUnless(shutil.which("musl-gcc"), "musl is not installed")
+    def test_a_library_that_allocated_while_musl_loaded_it_has_its_callers(self):
+        library = (b"#include <stdlib.h>\nchar *make(void) { char *p = malloc(40); *p = 1; "
+                   b"return p; }\n__attribute__((constructor)) void begin(void) "
+                   b"{ free(make()); }\n")
+        program = (b"#include <dlfcn.h>\n#include <stdlib.h>\nint main(int argc, char **argv) {\n"
+                   b"  char *(*make)(void) = dlsym(dlopen(argv[1], RTLD_NOW), \"make\");\n"
+                   b"  char *p = make();\n  free(p);\n  return *p;\n}\n")
+        with Scene() as scene:
+            scene.preload = None
+            paths = [os.path.join(scene.folder, name) for name in ("made.so", "loads")]
+            for path, source, flags in zip(paths, (library, program), (["-shared", "-fPIC"], [])):
+                subprocess.run(["musl-gcc", "-O1", "-g", "-fno-builtin", "-w", *flags,
+                                "-Wl,--eh-frame-hdr", "-x", "c", "-o", path, "-"],
+                               input=source, check=True)
+            scene.command("run", "--heap", "every", "--", paths[1], paths[0])
+            crash = scene.reports()[0]["crash"]
+        self.assertEqual(functions(crash["heap"]["allocated"])[:2], ["make", "main"], crash)
+
     def test_a_program_that_loads_no_library_is_told_by_a_line(self):
         builds = {"main.c": ("gcc -static -o", "int main(void) { return 0; }"),
                   "main.go": ("go build -o", "package main\nfunc main() {}\n")}

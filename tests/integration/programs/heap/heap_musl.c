@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// heap_musl [WRITES]: allocates in all ways that musl has, with forks and threads. With
-// an argument it writes to a block that a thread, which has ended, has freed.
+// heap_musl [WRITES]: allocates in all ways that musl has, with forks and threads, of
+// which one with a small stack loads the program. With an argument it writes to a block
+// that a thread, which has ended, has freed.
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -58,8 +60,16 @@ static int is_sparse(void)
     return memory != NULL && (size_t)usage.ru_maxrss < large / 4 / 1024;
 }
 
+static void *open_program(void *unused)
+{
+    (void)dlopen(NULL, RTLD_NOW);
+    return unused;
+}
+
 int main(int argc, char **argv)
 {
+    enum { SMALL_STACK = 4096 };
+    pthread_attr_t small;
     pthread_t thread;
     if (!is_sparse())
         return 2;
@@ -74,6 +84,10 @@ int main(int argc, char **argv)
     int status = 1;
     if (waitpid(child, &status, 0) != child || status != 0)
         return 1;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, SMALL_STACK);
+    pthread_create(&thread, &small, open_program, NULL);
+    pthread_join(thread, NULL);
     block = make_block();
     pthread_create(&thread, NULL, free_it, NULL);
     pthread_join(thread, NULL);
