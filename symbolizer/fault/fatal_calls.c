@@ -131,14 +131,16 @@ static void append_logged(const char *line, struct text *out)
         text_appendf(out, "%.*s: %s", (int)(end - place), place, end + 2);
 }
 
-// append_check appends a check that failed, as the C libraries word an assertion.
+// append_check appends a check that failed, as the C libraries word an assertion. file
+// is NULL if the place is not known.
 static void append_check(const char *expression, const char *file, uint64_t line,
                          struct text *out)
 {
     static const char begin[] = "assertion failed: "; // OpenSSL's
     size_t begun = strncmp(expression, begin, sizeof(begin) - 1) == 0;
-    text_appendf(out, "Assertion failed: %s (%s: %u)",
-                 expression + begun * (sizeof(begin) - 1), file, (unsigned)line);
+    text_appendf(out, "Assertion failed: %s", expression + begun * (sizeof(begin) - 1));
+    if (file != NULL)
+        text_appendf(out, " (%s: %u)", file, (unsigned)line);
 }
 
 // fatal_message makes the message of a call: FILE:LINE: TEXT, or that of a check.
@@ -149,10 +151,10 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
     const struct symbolizer_options *options = stack->options;
     struct text CH_CLEANUP(text_deinit) message = { 0 };
     char text[FATAL_TEXT_MAX];
-    char file[FATAL_TEXT_MAX] = "?";
+    char file[FATAL_TEXT_MAX];
     uint64_t at;
     uint64_t place;
-    uint64_t line = 0;
+    uint64_t line;
     if (!fatal_argument(trace, caller, call->text, &at) ||
         (call->member != 0 &&
          memory_read_word(stack->memory, at + call->member, &at) != CH_OK) ||
@@ -166,7 +168,7 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
     if (placed && !check)
         text_appendf(&message, "%s:%u: ", file, (unsigned)line);
     if (check)
-        append_check(text, file, line, &message);
+        append_check(text, placed ? file : NULL, placed ? line : 0, &message);
     else if (call->member != 0)
         append_logged(text, &message);
     else if (call->format)

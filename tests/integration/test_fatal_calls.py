@@ -28,6 +28,9 @@ CASES = {
                    "queue jobs is gone"),
     "openssl": (["libcrypto"], "#include <openssl/crypto.h>", "OPENSSL_assert(argc == 4);",
                 "Assertion failed: argc == 4 (message.cc: 3)"),
+    "unknown_place": (["-O1"], "#include <cstdlib>\nextern \"C\" [[gnu::noipa]] void OPENSSL_die("
+                               "const char *, const char *, int) { abort(); }",
+                      'OPENSSL_die("argc == 4", nullptr, 3);', "Assertion failed: argc == 4"),
     "glib_structured": (["glib-2.0"], '#define G_LOG_USE_STRUCTURED\n#include <glib.h>',
                         'g_error("the queue is gone");', "the queue is gone"),
     "python": (["python3-embed"], "#include <Python.h>", 'Py_FatalError("the queue is gone");',
