@@ -439,6 +439,7 @@ static bool trace_through_address(struct tracing *t, size_t step, bool *out_name
         memory->base >= ARGUMENT_GENERAL_REGISTERS)
         return true;
     t->count = count;
+    t->out->has_value = t->out->loaded = false;
     // A constant is added to the value of another register.
     t->added += memory->displacement;
     t->reg = memory->base;
