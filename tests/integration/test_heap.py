@@ -233,10 +233,13 @@ class Heap(unittest.TestCase):
         sql = ("create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 "
                "from c where x < 5000) insert into t select x, hex(x) from c; "
                "select count(*), max(b) from t;")
+        # A commit that is made meanwhile changes what the head's log is.
+        head = subprocess.run(["git", "-C", harness.SOURCE, "rev-parse", "HEAD"], check=False,
+                              capture_output=True, text=True).stdout.strip() or "HEAD"
         programs = (
             ["/usr/bin/python3", "-c", "import json, re, decimal; print(len(json.dumps("
                                        "[list(range(i)) for i in range(200)])))"],
-            ["/usr/bin/git", "-C", harness.SOURCE, "log", "--oneline", "-n", "50"],
+            ["/usr/bin/git", "-C", harness.SOURCE, "log", "--format=%H %s", "-n", "50", head],
             ["/usr/bin/sqlite3", ":memory:", sql],
             ["/usr/bin/perl", "-e", "my %h; $h{$_} = 'x' x ($_ % 300) for 1..9999; print %h{7}"],
             ["/usr/bin/gcc", "-O2", "-S", "-o", "-", "-I", harness.SOURCE,
