@@ -234,8 +234,8 @@ class Heap(unittest.TestCase):
                "from c where x < 5000) insert into t select x, hex(x) from c; "
                "select count(*), max(b) from t;")
         # A commit that is made meanwhile changes what the head's log is.
-        head = subprocess.run(["git", "-C", harness.SOURCE, "rev-parse", "HEAD"], check=False,
-                              capture_output=True, text=True).stdout.strip() or "HEAD"
+        head = self.run_alone(["/bin/sh", "-c", 'git -C "$0" rev-parse HEAD', harness.SOURCE],
+                              []).stdout.strip()
         programs = (
             ["/usr/bin/python3", "-c", "import json, re, decimal; print(len(json.dumps("
                                        "[list(range(i)) for i in range(200)])))"],
