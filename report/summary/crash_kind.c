@@ -157,11 +157,14 @@ static bool is_heap_message(const char *message)
 
 bool crash_message_is_assertion(const char *message)
 {
+    // libc++: "FILE:LINE: assertion EXPRESSION failed: "
+    const char *at = strstr(message, ": assertion ");
     return strstr(message, "Assertion `") != NULL ||
            strstr(message, ": assertion failed: ") != NULL ||
            strstr(message, ": Unexpected error: ") != NULL ||
            message_begins(message, "Assertion failed: ") ||
-           (strstr(message, ": assertion ") != NULL && strstr(message, " failed: "));
+           (at != NULL && at != message && at[-1] >= '0' && at[-1] <= '9' &&
+            strstr(at, " failed: ") != NULL);
 }
 
 static enum crash_kind message_kind(const char *message)

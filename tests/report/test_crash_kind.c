@@ -373,6 +373,8 @@ static void crash_by_abort_says_what_the_c_library_said(void **state)
           "Assertion failed: n > 0" },
         { "vector:7: assertion n < size() failed: out of bounds", "assertion",
           "Assertion failed: vector:7: assertion n < size() failed: out of bounds" },
+        { "login: assertion of the identity failed: no key", "abort",
+          "The program aborted: login: assertion of the identity failed: no key" },
         { "==7==ERROR: AddressSanitizer: attempting double-free on 0x1", "sanitizer",
           "AddressSanitizer: attempting double-free on 0x1" },
         { "thread 'main' (7) panicked at a.rs:1:67: no such page", "panic",
