@@ -327,7 +327,8 @@ static bool fault_name_far(struct fault *f)
 }
 
 // fault_is_led_from returns true if the variable is a null pointer to an object that
-// has what was accessed.
+// has what was accessed, after its first bytes: these are at 0, which programs write to
+// in order to crash, too.
 static bool fault_is_led_from(const struct fault *f,
                               const struct argument_variable *variable)
 {
@@ -338,7 +339,7 @@ static bool fault_is_led_from(const struct fault *f,
     struct argument_part part = { type_strip(table, pointer->target), 0,
                                   (uint64_t)report_integer(access, "size", 0) };
     return variable->is_null && pointer->kind == TYPE_POINTER &&
-           report_address(access, "address", &part.offset) &&
+           report_address(access, "address", &part.offset) && part.offset != 0 &&
            argument_path_append(table, &part, "->", &path);
 }
 

@@ -38,6 +38,7 @@ long order::cents() const
 }
 
 static volatile long sum;
+static volatile long mask = 42;
 static order *volatile none;
 
 // case called_on_null
@@ -110,6 +111,19 @@ OWN void constant()
     HERE;
 }
 
+// case on_purpose
+//   never: `found`
+OWN void on_purpose(const part *all)
+{
+    const part *found = nullptr;
+    if (all->price == 0)
+        *reinterpret_cast<volatile long *>(0) = 42;
+    if (all->price == mask)
+        found = all;
+    sum = found != nullptr;
+    HERE;
+}
+
 struct line {
     line *next;
     char text[16];
@@ -172,7 +186,6 @@ struct meter {
 };
 
 static counter *volatile no_counter;
-static volatile unsigned long mask = 42;
 
 OWN long pass_on(const order *first, const counter *last)
 {
@@ -193,7 +206,7 @@ OWN void passed_on()
     HERE;
 }
 
-OWN long read_masked(const order *first, unsigned long number)
+OWN long read_masked(const order *first, long number)
 {
     sum = first != nullptr;
     sum = reinterpret_cast<meter *>(number ^ mask)->inlined_read();
@@ -222,6 +235,11 @@ static const struct {
     { "empty_vector", empty_vector },
     { "found_nothing", found_nothing },
     { "constant", constant },
+    { "on_purpose",
+      [] {
+          const part nothing = {};
+          on_purpose(&nothing);
+      } },
     { "passed_on", passed_on },
     { "inlined_object", inlined_object },
     { "member_passed",
