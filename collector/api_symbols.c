@@ -44,6 +44,9 @@ static void fail_upload(struct http_request *request, enum symbol_kind kind,
     case CH_ERR_NO_MEMORY:
         http_fail(request, 503, "the %s could not be stored", words[kind].name);
         break;
+    case CH_ERR_TRUNCATED:
+        http_fail(request, 400, "what came is not what part names, send it again");
+        break;
     default:
         http_fail(request, 400, "%s", words[kind].malformed);
     }
@@ -181,12 +184,12 @@ static struct symbol_part read_part(struct http_request *request)
     const char *sender = request->who.named ? request->who.name : "";
     struct access_project project;
     struct symbol_part part = { .sender = crc32c(sender, strlen(sender)) };
+    part.offset = offset != NULL ? strtoull(offset, NULL, 10) : 0;
     if (name == NULL || (access_find_project(collector_of(request)->access,
                                              request->who.project, &project) &&
                          project.symbols != 0))
         return part;
     (void)snprintf(part.name, sizeof(part.name), "%s", name);
-    part.offset = offset != NULL ? strtoull(offset, NULL, 10) : 0;
     return part;
 }
 
@@ -228,7 +231,8 @@ static void begin_upload(struct http_request *request, enum symbol_kind kind)
         return;
     }
     upload->fd = -1;
-    upload->part = read_part(request);
+    if (kind == SYMBOL_DEBUG_FILE)
+        upload->part = read_part(request);
     char folder[SYMBOL_FOLDER_PATH_SIZE];
     symbol_folder_of(symbol_store_folder(collector_of(request)->symbols),
                      request->who.project, folder);
@@ -257,8 +261,9 @@ void api_begin_sources(struct http_request *request)
 void api_take_symbols(struct http_request *request, const void *bytes, size_t size)
 {
     struct symbol_upload *upload = request->state;
-    if (symbol_upload_write(upload, bytes, size) != CH_OK)
-        fail_upload(request, upload->kind, CH_ERR_IO);
+    enum ch_status status = symbol_upload_write(upload, bytes, size);
+    if (status != CH_OK)
+        fail_upload(request, upload->kind, status);
 }
 
 // keep_first answers as if the file had been taken: of names of one project the first

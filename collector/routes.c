@@ -4,10 +4,10 @@
 #include "collector/pages/pages.h"
 #include "collector/requests/api.h"
 #include "collector/requests/collector.h"
+#include "collector/symbols/symbol_folder.h"
 #include "formats/interchange/source_bundle.h"
 
 enum {
-    DEBUG_FILE_MAX = 2 << 29, // 1 GB
     COMMITS_BYTES = 8 << 20,
     FORM_MAX = 64 << 10,
     TICKET_BYTES = 1 << 20,
@@ -157,7 +157,7 @@ const struct http_route routes_table[] = {
       .handle = api_get_symbols, .about = "Get a debug file by its build ID",
       .takes = "release part" },
     { "PUT", "/api/v1/symbols/*", HTTP_WRITE, ACCESS_SYMBOLS, HTTP_WRITING,
-      .body_limit = DEBUG_FILE_MAX, .handle = api_put_symbols,
+      .body_limit = SYMBOL_FILE_MAX, .handle = api_put_symbols,
       .begin = api_begin_symbols, .body = api_take_symbols,
       .about = "Send a debug file by its build ID", .takes = "release part offset" },
     { "GET", "/api/v1/sources/*", HTTP_READ, ACCESS_READ | ACCESS_SYMBOLS, HTTP_READING,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -205,6 +206,7 @@ static bool upload_path(const char *folder, const char *id,
         (void)snprintf(name, sizeof(name), "%s-%08x", part->name, part->sender);
     return symbol_folder_id_ok(id) &&
            part->name[strspn(part->name, "0123456789abcdef-")] == 0 &&
+           strtoull(part->name, NULL, 16) <= SYMBOL_FILE_MAX &&
            snprintf(out, SYMBOL_FOLDER_PATH_SIZE, "%s/.build-id/.upload-%s-%s", folder,
                     id, name) < SYMBOL_FOLDER_PATH_SIZE;
 }
@@ -225,7 +227,10 @@ uint64_t symbol_upload_offset(const char *folder, const char *build_id,
 static enum ch_status open_part(struct symbol_upload *upload)
 {
     struct stat file;
-    upload->fd = open(upload->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int create = upload->part.offset == 0 ? O_CREAT : 0;
+    upload->fd = open(upload->temporary, O_RDWR | O_CLOEXEC | create, 0600);
+    if (upload->fd < 0 && errno == ENOENT && create == 0)
+        return CH_ERR_FAULT;
     if (upload->fd < 0 || fstat(upload->fd, &file) != 0)
         return CH_ERR_IO;
     if (upload->part.offset > (uint64_t)file.st_size)
@@ -247,6 +252,8 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
     snprintf(out->build_id, sizeof(out->build_id), "%s", build_id);
     if (!upload_path(folder, build_id, &out->part, out->temporary))
         return out->part.name[0] != 0 ? CH_ERR_FAULT : CH_ERR_LIMIT;
+    if (out->part.name[0] == 0 && out->part.offset != 0)
+        return CH_ERR_FAULT;
     if (!file_make_parents(final, 0755))
         return CH_ERR_IO;
     if (out->part.name[0] != 0)
@@ -258,10 +265,34 @@ enum ch_status symbol_upload_begin(const char *folder, enum symbol_kind kind,
 enum ch_status symbol_upload_write(struct symbol_upload *upload, const void *bytes,
                                    size_t size)
 {
-    if (file_write_all(upload->fd, bytes, size))
+    bool more = upload->part.name[0] != 0 &&
+                size > strtoull(upload->part.name, NULL, 16) - upload->part.offset;
+    if (!more && file_write_all(upload->fd, bytes, size)) {
+        upload->part.offset += size;
         return CH_OK;
+    }
     upload->part.name[0] = 0; // the disk may be full
-    return CH_ERR_IO;
+    return more ? CH_ERR_TRUNCATED : CH_ERR_IO;
+}
+
+// own_part makes a file of this upload alone of what has come: others may still have
+// the part open, and write to it while it is checked, or when everybody sees it.
+static enum ch_status own_part(struct symbol_upload *upload)
+{
+    enum { STEP_BYTES = 1 << 26 };
+    int CH_CLEANUP(file_close) from = upload->fd;
+    off_t at = 0;
+    ssize_t got = 0;
+    (void)unlink(upload->temporary);
+    upload->part.name[0] = 0;
+    upload->fd =
+        upload_path(upload->folder, upload->build_id, &upload->part, upload->temporary)
+            ? mkostemp(upload->temporary, O_CLOEXEC)
+            : -1;
+    do
+        got = sendfile(upload->fd, from, &at, STEP_BYTES);
+    while (got > 0);
+    return got == 0 ? CH_OK : CH_ERR_IO;
 }
 
 // check_build compares the build ID in the file with the one it was uploaded as, and
@@ -290,7 +321,10 @@ static enum ch_status check_build(struct symbol_upload *upload, const void *byte
 enum ch_status symbol_upload_check(struct symbol_upload *upload)
 {
     struct stat stat;
-    if (fstat(upload->fd, &stat) != 0)
+    char part[SYMBOL_PART_SIZE];
+    char came[SYMBOL_PART_SIZE] = "";
+    memcpy(part, upload->part.name, sizeof(part));
+    if ((part[0] != 0 && own_part(upload) != CH_OK) || fstat(upload->fd, &stat) != 0)
         return CH_ERR_IO;
     if (stat.st_size <= 0)
         return CH_ERR_MALFORMED;
@@ -298,14 +332,12 @@ enum ch_status symbol_upload_check(struct symbol_upload *upload)
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, upload->fd, 0);
     if (bytes == MAP_FAILED)
         return CH_ERR_IO;
-    char part[SYMBOL_PART_SIZE] = "";
-    if (upload->part.name[0] != 0)
-        (void)snprintf(part, sizeof(part), "%zx-%08x", size, crc32c(bytes, size));
-    enum ch_status status = strcmp(part, upload->part.name) != 0 ? CH_ERR_MALFORMED
+    if (part[0] != 0)
+        (void)snprintf(came, sizeof(came), "%zx-%08x", size, crc32c(bytes, size));
+    enum ch_status status = strcmp(came, part) != 0 ? CH_ERR_TRUNCATED
                             : upload->kind == SYMBOL_SOURCES
                                 ? source_bundle_check(bytes, size)
                                 : check_build(upload, bytes, size);
-    upload->part.name[0] = 0;
     munmap(bytes, size);
     upload->existed = status == CH_OK &&
                       symbol_folder_has(upload->folder, upload->kind, upload->build_id);

@@ -25,7 +25,8 @@
 enum {
     SYMBOL_FOLDER_ID_SIZE = 129,
     SYMBOL_FOLDER_PATH_SIZE = 4096,
-    SYMBOL_PART_SIZE = 32
+    SYMBOL_PART_SIZE = 32,
+    SYMBOL_FILE_MAX = 2 << 29 // 1 GB
 };
 
 // symbol_kind is what the folder keeps of a build. An ELF file's content says which
@@ -45,7 +46,7 @@ struct symbol_part {
     // Size and CRC-32C in hexadecimal digits, `1f400-e3069283`; empty: none.
     char name[SYMBOL_PART_SIZE];
     uint32_t sender; // only the same one can resume it
-    uint64_t offset; // how much has come before
+    uint64_t offset; // how much has come
 };
 
 // symbol_upload is a file on its way in.
@@ -121,13 +122,13 @@ CH_CHECKED enum ch_status symbol_upload_begin(const char *folder, enum symbol_ki
                                               const char *build_id,
                                               struct symbol_upload *out);
 
-// symbol_upload_write adds bytes.
+// symbol_upload_write adds bytes. CH_ERR_TRUNCATED: they are more than part names.
 CH_CHECKED enum ch_status symbol_upload_write(struct symbol_upload *upload,
                                               const void *bytes, size_t size);
 
 // symbol_upload_check checks the file and finds its kind. CH_ERR_MALFORMED: it is not
-// an ELF file, or not a complete bundle, or not what part names. CH_ERR_NOT_FOUND: it
-// is of another build, or has no build ID.
+// an ELF file, or not a complete bundle. CH_ERR_TRUNCATED: it is not what part names.
+// CH_ERR_NOT_FOUND: it is of another build, or has no build ID.
 CH_CHECKED enum ch_status symbol_upload_check(struct symbol_upload *upload);
 
 // symbol_upload_finish makes a checked file visible, durably. It replaces an earlier

@@ -32,6 +32,15 @@ def Collector(binary, **how):
     return running.Collector(binary, store=running.fresh_store(), **how)
 
 
+def crc32c(content):
+    crc = 0xffffffff
+    for byte in content:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
 class Upstream(http.server.ThreadingHTTPServer):
     """A debuginfod server with some files, which notes what it is asked."""
 
@@ -410,13 +419,41 @@ class SymbolStore(test_symbols.Symbols):
         part = f"{len(self.content()):x}-00000000"
         with Collector(BINARY) as collector:
             for query, status in (("part=..%2fx", 409), (f"part={part}&offset=1", 409),
-                                  (f"part={part}", 400)):
+                                  (f"part={part}", 400), ("part=10-00000000", 400),
+                                  ("part=40000001-00000000", 409), ("offset=1", 409),
+                                  ("part=&offset=1", 409), ("part=-1-00000000", 409)):
                 with self.subTest(query):
-                    self.assertEqual(collector.json("PUT", self.address + "?" + query,
-                                                    self.content())[0], status)
+                    got, answer = collector.json("PUT", self.address + "?" + query,
+                                                 self.content())
+                    self.assertEqual(got, status)
+                    self.assertEqual("not what part names" in answer["error"], got == 400)
             self.assertEqual(collector.json("GET", f"{self.address}?part={part}"),
                              (200, {"offset": 0}))
             self.assertEqual(collector.request("GET", self.address)[0], 404)
+            self.assertEqual(os.listdir(collector.path("symbols") + "/.build-id"),
+                             [self.build_id[:2]])
+
+    def test_two_can_send_a_part_at_once_and_neither_changes_what_is_kept(self):
+        content = self.content() + bytes(256 << 10)
+        half = len(content) // 2
+        address = f"{self.address}?part={len(content):x}-{crc32c(content):08x}"
+        for rest, status in ((content[half:], b"200"), (b"x" * (len(content) - half), b"400")):
+            with self.subTest(status), Collector(BINARY) as collector, \
+                    collector.socket() as slow:
+                slow.sendall(f"PUT {address} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                             f"Content-Length: {len(content)}\r\n\r\n".encode())
+                slow.sendall(content[:half])
+                wait_for(lambda: collector.json("GET", address)[1]["offset"] > 0,
+                         "the first bytes")
+                offset = collector.json("GET", address)[1]["offset"]
+                self.assertEqual(collector.json("PUT", f"{address}&offset={offset}",
+                                                content[offset:])[0], 201)
+                slow.sendall(rest)
+                with slow.makefile("rb") as answer:
+                    self.assertEqual(answer.read().split(b" ")[1], status)
+                self.assertEqual(collector.request("GET", self.address)[2], content)
+                self.assertEqual(os.listdir(collector.path("symbols") + "/.build-id"),
+                                 [self.build_id[:2]])
 
     def test_gdb_gets_debug_files_and_sources_from_the_collector(self):
         written = test_symbols.SOURCE + "int more;\n"  # another build
