@@ -778,7 +778,9 @@ static int send_file(struct symbols_upload *upload, bool *out_down)
         trouble = "there are no debug files in it";
     else if (status == CH_OK)
         return upload->result;
-    return in_folder && status != CH_ERR_MALFORMED && status != CH_ERR_IO
+    // Other files in a folder, as manual pages are, may be compressed, too.
+    return in_folder && (status == CH_OK || status == CH_ERR_UNSUPPORTED ||
+                         status == CH_ERR_NOT_FOUND)
                ? COMMAND_DONE
                : cannot_send(upload, "", trouble);
 }

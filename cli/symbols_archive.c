@@ -2,6 +2,7 @@
 #include "cli/symbols_archive.h"
 
 #include <dlfcn.h>
+#include <locale.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,7 +26,10 @@ static struct {
     struct archive *(*read_new)(void);
     int (*read_free)(struct archive *archive);
     int (*read_support_filter_all)(struct archive *archive);
-    int (*read_support_format_all)(struct archive *archive);
+    int (*read_support_format_ar)(struct archive *archive);
+    int (*read_support_format_cpio)(struct archive *archive);
+    int (*read_support_format_tar)(struct archive *archive);
+    int (*read_support_format_zip)(struct archive *archive);
     int (*read_open)(struct archive *archive, void *context, void *open,
                      archive_read_fn *read, void *close);
     int (*read_open_fd)(struct archive *archive, int fd, size_t block);
@@ -38,7 +42,10 @@ static const char *const names[] = {
     "read_new",
     "read_free",
     "read_support_filter_all",
-    "read_support_format_all",
+    "read_support_format_ar",
+    "read_support_format_cpio",
+    "read_support_format_tar",
+    "read_support_format_zip",
     "read_open",
     "read_open_fd",
     "read_next_header",
@@ -146,20 +153,26 @@ static enum ch_status unpack_archive(const struct unpacking *unpacking,
     struct archive_entry *entry = NULL;
     struct archive *archive = library.read_new();
     // Of an inner archive that cannot be read the outer one is damaged.
-    enum ch_status status = outer == NULL ? CH_ERR_UNSUPPORTED : CH_ERR_MALFORMED;
+    enum ch_status failure = outer == NULL ? CH_ERR_UNSUPPORTED : CH_ERR_MALFORMED;
+    enum ch_status status = CH_OK;
     int result = -1;
     if (archive == NULL)
         return CH_ERR_NO_MEMORY;
     (void)library.read_support_filter_all(archive);
-    (void)library.read_support_format_all(archive);
+    (void)library.read_support_format_ar(archive);
+    (void)library.read_support_format_cpio(archive); // in RPM
+    (void)library.read_support_format_tar(archive);
+    (void)library.read_support_format_zip(archive);
     int opened = outer != NULL
                      ? library.read_open(archive, outer, NULL, read_inner, NULL)
                      : library.read_open_fd(archive, unpacking->from, PART_BYTES);
     while (opened == 0 && ((result = library.read_next_header(archive, &entry)) == 0 ||
                            result == ARCHIVE_WARN)) {
         const char *name = library.entry_pathname(entry);
-        status = CH_OK;
-        if (library.entry_filetype(entry) == S_IFREG && name != NULL && name[0] != 0)
+        failure = CH_ERR_MALFORMED;
+        if (name == NULL || name[0] == 0)
+            name = "?"; // a name that is not UTF-8, or none
+        if (library.entry_filetype(entry) == S_IFREG)
             status = outer == NULL && strncmp(name, data, strlen(data)) == 0
                          ? unpack_archive(unpacking, archive)
                          : unpack_entry(unpacking, archive, name);
@@ -167,7 +180,7 @@ static enum ch_status unpack_archive(const struct unpacking *unpacking,
             break;
     }
     if (status == CH_OK && result != ARCHIVE_EOF)
-        status = CH_ERR_MALFORMED;
+        status = failure;
     (void)library.read_free(archive);
     return status;
 }
@@ -176,6 +189,7 @@ static enum ch_status unpack_confined(void *context, int to_parent)
 {
     struct unpacking *unpacking = context;
     unpacking->to_parent = to_parent;
+    (void)setlocale(LC_CTYPE, "C.UTF-8"); // without it, names of other bytes are lost
     confine_reader();
     return unpack_archive(unpacking, NULL);
 }
@@ -222,8 +236,11 @@ enum ch_status symbols_archive_read(FILE *file, symbols_archive_fn *take, void *
         close(unpacking.turn[0]);
     }
     (void)fclose(to);
-    if (status != CH_OK && status != CH_ERR_IO)
-        *out_why = status == CH_ERR_LIMIT ? "a file in it has more than 1 GiB"
-                                          : "it is a damaged archive";
+    if (status == CH_ERR_LIMIT)
+        *out_why = "a file in it has more than 1 GiB, or it takes too long to unpack";
+    else if (status != CH_OK && status != CH_ERR_IO)
+        *out_why = status == CH_ERR_MALFORMED     ? "it is a damaged archive"
+                   : status == CH_ERR_UNSUPPORTED ? "it is no archive, or a damaged one"
+                                                  : "it cannot be unpacked";
     return status == CH_END ? CH_OK : status;
 }

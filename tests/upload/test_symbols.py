@@ -3,12 +3,15 @@
 # crashhook symbols upload against servers that fail, and against the collector.
 
 import contextlib
+import gzip
 import os
 import pty
 import re
+import resource
 import socket
 import socketserver
 import subprocess
+import tarfile
 import tempfile
 import threading
 import time
@@ -407,12 +410,51 @@ class Archives(Folder):
                 open(self.path("cut.tar.xz"), "wb") as out:
             whole = file.read()
             out.write(whole[:len(whole) // 2])
+        self.make_tar(self.path("whole.tar"))
+        with open(self.path("whole.tar"), "rb") as file, \
+                open(self.path("cut.tar"), "wb") as out:
+            out.write(file.read(8192))
+        with open(self.path("README.gz"), "wb") as out:
+            out.write(gzip.compress(b"words\n" * 1000))
+        with tarfile.open(self.path("empty.tar.gz"), "w:gz"):
+            pass
         for name, words in (("words.zip", "there are no debug files in it"),
-                            ("cut.tar.xz", "it is a damaged archive")):
+                            ("empty.tar.gz", "there are no debug files in it"),
+                            ("README.gz", "it is no archive, or a damaged one"),
+                            ("cut.tar.xz", "it is no archive, or a damaged one"),
+                            ("cut.tar", "it is a damaged archive")):
             with self.subTest(name), FaultServer(answer(404), answer(201, STORED)) as server:
                 done = self.upload(server.url, self.path(name))
                 self.assertEqual((done.returncode, done.stderr),
                                  (1, f"crashhook: cannot send '{self.path(name)}': {words}\n"))
+
+
+    def test_files_with_names_beyond_ascii_are_sent_in_any_locale(self):
+        with zipfile.ZipFile(self.path("it.zip"), "w") as file:
+            file.write(self.path("tree/usr/bin/one"), "\u00fc/one")
+        with tarfile.open(self.path("it.tar"), "w", format=tarfile.GNU_FORMAT,
+                          encoding="latin-1") as file:
+            file.add(self.path("tree/usr/bin/one"), "\u00fc/one")
+        for name, shown in (("it.zip", "\u00fc/one"), ("it.tar", r"\xfc/one")):
+            with self.subTest(name), FaultServer(answer(404), answer(201, STORED)) as server:
+                done = self.upload(server.url, self.path(name), LC_ALL="C")
+                self.assertEqual(
+                    (done.returncode, done.stdout, done.stderr),
+                    (0, f"{self.path(name)}: {shown}: sent, build ID aa01\n", ""))
+
+    def test_an_archive_in_a_folder_that_cannot_be_unpacked_is_said(self):
+        """Its process ends by SIGXFSZ."""
+        os.makedirs(self.path("packed"))
+        self.make_tar(self.path("packed/it.tar"))
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+        try:
+            done = self.upload("http://127.0.0.1:1", self.path("packed"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        self.assertEqual((done.returncode, done.stderr), (1,
+                         f"crashhook: cannot send '{self.path('packed/it.tar')}': it cannot be"
+                         " unpacked\n"))
 
 
 class Cutting(socketserver.ThreadingTCPServer):
