@@ -86,6 +86,7 @@ struct crash_state {
     uint64_t strict_thread;   // see crash_is_strict
     uint64_t raises_abort;    // a thread's word, in raise(SIGABRT); 0: none
     uint32_t *ended; // enum liveness_ended, in a liveness record; NULL: there is none
+    int (*clock)(clockid_t, struct timespec *); // libc's, if there is such a record
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
     uint64_t runtime_asks; // bit N: it asks the handler of signal N that it replaced
@@ -134,8 +135,7 @@ void crash_re_enter(const siginfo_t *info);
 // crash_give_up ends the process because the handler itself has crashed.
 __attribute__((noreturn)) void crash_give_up(void);
 
-// crash_return_refused ends the process because a filter refused the return from a
-// signal handler.
+// crash_return_refused ends the process: a filter refused a signal handler's return.
 __attribute__((noreturn)) void crash_return_refused(void);
 
 // crash_bound_set has the kernel kill the process when a crash takes too long;

@@ -8,6 +8,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "handler/crash/crash.h"
@@ -30,11 +32,12 @@ void starts_begin(void)
 }
 
 // is_still returns true if this is that process. Children of fork have no record; where
-// a filter refuses the question, there are no others.
+// a filter refuses the question, there are no others. The call is libc's, which a
+// program that dispatches its own system calls allows.
 static bool is_still(pid_t process)
 {
     return process != 0 &&
-           (!crash_may_call(CRASH_CALLS_PID) || process == sys_getpid());
+           (!crash_may_call(CRASH_CALLS_PID) || process == (pid_t)syscall(SYS_getpid));
 }
 
 void starts_end(void)
@@ -157,6 +160,7 @@ int liveness_record_begin(const char *given, bool alone, bool *out_supervised)
     }
     record_page = context;
     record_process = crash_plan->page->crashed_tid;
+    crash_state.clock = clock_gettime;
     crash_state.ended = &context->liveness.ended;
     return fd;
 }

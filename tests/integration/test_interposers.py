@@ -27,9 +27,9 @@ class Dispatchers(unittest.TestCase):
         self.scene = Scene()
         self.addCleanup(self.scene.__exit__)
 
-    def outcome(self, kind, *arguments, preload=""):
+    def outcome(self, kind, *arguments, preload="", kills="no"):
         done = self.scene.run([program(f"dispatches_{kind}"), *arguments], timeout=30,
-                              LD_PRELOAD=preload)
+                              LD_PRELOAD=preload, CRASHHOOK_KILLS=kills)
         return done.signal, done.status, done.stdout
 
     def test_no_call_of_ours_reaches_a_dispatcher(self):
@@ -39,8 +39,10 @@ class Dispatchers(unittest.TestCase):
                 self.skipTest("this kernel dispatches no system calls")
             self.assertEqual(alone[:2], (0, 0), (how, span, stack, alone))
             for kind, preload in (("alone", HANDLER), ("shared", ""), ("static", "")):
-                with self.subTest(how=how, span=span, stack=stack, kind=kind):
-                    self.assertEqual(self.outcome(kind, how, span, stack, preload=preload), alone)
+                for kills in ("no", "yes"):
+                    with self.subTest(how=how, span=span, stack=stack, kind=kind, kills=kills):
+                        self.assertEqual(self.outcome(kind, how, span, stack, preload=preload,
+                                                      kills=kills), alone)
 
     def test_a_dispatched_call_that_nobody_answers_ends_the_program(self):
         for kind, preload in (("alone", HANDLER), ("shared", ""), ("static", "")):
