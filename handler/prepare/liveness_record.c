@@ -49,6 +49,7 @@ void starts_end(void)
 static struct context_page *record_page;
 static size_t record_bytes;
 static pid_t record_process;
+static bool record_is_of_run; // its supervisor is the parent, which sees the end itself
 
 // read_start is the clock tick, since the machine's start, in which the process began:
 // the 20th number after the name in /proc/self/stat. It stays across execve.
@@ -160,6 +161,7 @@ int liveness_record_begin(const char *given, bool alone, bool *out_supervised)
     }
     record_page = context;
     record_process = crash_plan->page->crashed_tid;
+    record_is_of_run = *out_supervised;
     crash_state.clock = clock_gettime;
     crash_state.ended = &context->liveness.ended;
     return fd;
@@ -167,7 +169,7 @@ int liveness_record_begin(const char *given, bool alone, bool *out_supervised)
 
 void liveness_record_note_exec(bool failed)
 {
-    if (crash_state.ended != NULL && is_still(record_process))
+    if (crash_state.ended != NULL && !record_is_of_run && is_still(record_process))
         failed ? crash_continue_liveness(LIVENESS_ENDED)
                : crash_note_liveness(LIVENESS_ENDED);
 }

@@ -38,7 +38,8 @@ bool liveness_record_hear_forks(void (*in_child)(void));
 void liveness_record_end(void);
 
 // liveness_record_note_exec does so where the program executes another one, which may
-// have ended before a supervisor looks, and undoes it if that has failed.
+// have ended before a supervisor looks, and undoes it if that has failed. `crashhook
+// run` needs no note: it waits for its child, and reports a kill of what that becomes.
 void liveness_record_note_exec(bool failed);
 
 #pragma GCC visibility pop

@@ -166,6 +166,13 @@ class Kills(unittest.TestCase):
             end(process)
             self.assertEqual(self.list(scene), [])
 
+    def test_run_reports_a_kill_of_what_its_program_became_without_the_handler(self):
+        with Scene() as scene:
+            process = start(scene, harness.CRASHHOOK, "run", "--via", "preload", "--", "bash", "-c",
+                            "LD_PRELOAD= exec bash -c 'echo ready; kill -KILL $$'", LD_PRELOAD="")
+            end(process)
+            self.assertEqual(self.only_report(scene)["crash"]["kind"], "killed")
+
     def test_children_that_a_program_in_the_place_of_run_kills_are_not_reported(self):
         with Scene() as scene:
             os.mkfifo(os.path.join(scene.folder, "hold"))
