@@ -104,12 +104,14 @@ static bool has_coredump_socket(void)
     return major > 6 || (major == 6 && minor >= 17);
 }
 
+// The values that a process which reports is given.
+static const char *const passed[] = { "per-minute", "deadline",   "core",
+                                      "core-max",   "namespaces", "spool" };
+
 // make_pipe_pattern writes the pattern for a pipe. False: it is too long, or holds what
 // the kernel would split.
 static bool make_pipe_pattern(const struct options *options, char *out, size_t size)
 {
-    static const char *const passed[] = { "per-minute", "deadline",   "core",
-                                          "core-max",   "namespaces", "spool" };
     struct text CH_CLEANUP(text_deinit) all = { 0 };
     char self[PATH_MAX] = { 0 };
     const char *command = options_value(options, "command");
@@ -138,8 +140,15 @@ static bool make_pipe_pattern(const struct options *options, char *out, size_t s
     return true;
 }
 
-static bool make_socket_pattern(const char *path, char *out, size_t size)
+static bool make_socket_pattern(const struct options *options, char *out, size_t size)
 {
+    const char *path = options_value(options, "socket");
+    const char *other = options_given(options, "then") ? "then" : NULL;
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+        other = options_given(options, passed[i]) ? passed[i] : other;
+    if (other != NULL)
+        return command_fail("node: with --socket, --%s is for the service that listens",
+                            other) == COMMAND_DONE;
     if (!has_coredump_socket())
         return command_fail("node: this kernel has no socket for cores (it takes Linux "
                             "6.17): leave out --socket") == COMMAND_DONE;
@@ -199,7 +208,6 @@ static bool may_set(const char *root)
 int node_install(const struct options *options)
 {
     const char *root = root_of(options);
-    const char *socket = options_value(options, "socket");
     struct value_set set = { 0 };
     char before[VALUE_SIZE];
     char *pattern = set.values[PATTERN];
@@ -208,8 +216,9 @@ int node_install(const struct options *options)
     if (!read_setting(root, settings[PATTERN].kernel, before, sizeof(before)))
         return command_fail("cannot read %s%s: %s", root, settings[PATTERN].kernel,
                             strerror(errno));
-    if (socket != NULL ? !make_socket_pattern(socket, pattern, VALUE_SIZE)
-                       : !make_pipe_pattern(options, pattern, VALUE_SIZE))
+    if (options_given(options, "socket")
+            ? !make_socket_pattern(options, pattern, VALUE_SIZE)
+            : !make_pipe_pattern(options, pattern, VALUE_SIZE))
         return COMMAND_FAILED;
     // Without a limit above 0 the kernel does not wait for a small core to be read.
     (void)snprintf(set.values[0], VALUE_SIZE, "%d", NODE_WORKERS);

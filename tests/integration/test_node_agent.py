@@ -101,6 +101,9 @@ class Installation(unittest.TestCase):
                 done = machine.node("install", "--command", COMMAND, "--spool", spool)
                 self.assertEqual(done.returncode, 1, spool)
             self.assertEqual(machine.node("install", "--socket", "relative").returncode, 1)
+            for option in (["--then"], ["--core", "small"], ["--spool", "/srv/spool"]):
+                done = machine.node("install", "--socket", "/run/crashhook/socket", *option)
+                self.assertEqual(done.returncode, 1, option)
             self.assertEqual(machine.settings(), machine.values)
             self.assertFalse(os.path.exists(machine.folder + "/var"))
             self.assertEqual(machine.command("node").returncode, 2)
