@@ -2,10 +2,12 @@
 //
 // `crashhook init`: the lines to add to the build or the service of a program, for what
 // is found in a folder. Nothing is written.
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/system/file.h"
 #include "cli/session/command.h"
@@ -91,6 +93,8 @@ static int run_init(const struct options *options)
 {
     const char *folder = options->argument_count != 0 ? options->arguments[0] : ".";
     bool found = false;
+    if (access(folder, R_OK | X_OK) != 0)
+        return command_fail("cannot look in '%s': %s", folder, strerror(errno));
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
         found |= print_init_lines(folder, &ways[i]);
     if (!found)

@@ -68,6 +68,11 @@ class FirstMinutes(unittest.TestCase):
         self.assertEqual(said("frobnicate"), (2, "", "crashhook: there is no command "
                                                      "'frobnicate': see crashhook --help\n"))
 
+    def test_a_folder_that_is_not_there_is_not_taken_for_one_without_a_build(self):
+        status, lines, wrong = said("init", os.path.join(self.folder, "shpo"))
+        self.assertEqual((status, lines), (1, ""))
+        self.assertIn("/shpo': No such file or directory", wrong)
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_root_leaves_the_demo_to_the_user_who_owns_the_tree(self):
         tree = os.path.join(self.folder, "tree")
