@@ -5,7 +5,7 @@
 #include "support/bytes.h"
 #include "support/test.h"
 
-// The worked example of docs/formats/btf.md.
+// The strings of the types that build makes.
 static const char strings[] = "\0int\0pair\0first\0bits\0run";
 
 enum { AT_INT = 1, AT_PAIR = 5, AT_FIRST = 10, AT_BITS = 16, AT_RUN = 21 };
