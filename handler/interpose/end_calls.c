@@ -3,8 +3,9 @@
 // The calls that execute another program, in this process or in a child, and
 // quick_exit: interposed before libc's by the shared library. Those that end this
 // program wait while another thread's crash is being reported. Without a crash they
-// make no system call of ours, unless the program ignores a signal that we handle, so
-// that they may be called wherever libc's may: in the child of a vfork, under a filter.
+// make few system calls of ours, none that a filter refuses: getpid where an agent is
+// the supervisor, and those for a signal that the program ignores and we handle. So
+// they may be called wherever libc's may: in the child of a vfork, under a filter.
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>

@@ -166,6 +166,13 @@ class Kills(unittest.TestCase):
             end(process)
             self.assertEqual(self.list(scene), [])
 
+    def test_a_program_that_failed_to_become_another_is_reported_when_it_is_killed(self):
+        with Scene() as scene:
+            process = start(scene, "bash", "-c", "shopt -s execfail; exec /nonexistent/program; "
+                            "(exec true); echo ready; kill -KILL $$", CRASHHOOK_KILLS="yes")
+            process.communicate(timeout=60)
+            self.assertEqual(self.only_report(scene)["crash"]["kind"], "killed")
+
     def test_run_reports_a_kill_of_what_its_program_became_without_the_handler(self):
         with Scene() as scene:
             process = start(scene, harness.CRASHHOOK, "run", "--via", "preload", "--", "bash", "-c",
