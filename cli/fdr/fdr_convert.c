@@ -95,15 +95,15 @@ static void stack_enter(void *context, struct fdr_calls_thread *thread,
                         struct fdr_call *call)
 {
     struct stack_tree *tree = context;
-    struct fdr_call *caller = call > thread->open ? call - 1 : NULL;
+    const bool outermost = call == thread->open;
     uint32_t parent =
-        caller != NULL ? caller->tag & (LEFT_OUT - 1) : stack_root(tree, thread->tid);
+        outermost ? stack_root(tree, thread->tid) : call[-1].tag & (LEFT_OUT - 1);
     uint32_t node = parent;
-    if (caller == NULL || (caller->tag & LEFT_OUT) == 0)
+    if (outermost || (call[-1].tag & LEFT_OUT) == 0)
         node = stack_child(tree, parent, call->function);
     call->tag = node != parent ? node : parent | LEFT_OUT;
-    if (caller != NULL && node != parent)
-        caller->tag |= HAS_CALLEES;
+    if (!outermost && node != parent)
+        call[-1].tag |= HAS_CALLEES;
 }
 
 static void stack_leave(void *context, const struct fdr_calls_thread *thread,

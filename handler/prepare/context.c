@@ -80,17 +80,17 @@ _Static_assert((size_t)NAME_AT == offsetof(struct context_datum, name) &&
                    (size_t)VALUE_AT == offsetof(struct context_datum, value),
                "the same shape");
 
-// find_context_slot is the slot called name, otherwise a free one, or NULL.
+// find_context_slot is the slot called name, otherwise the first free one, or NULL.
 static char *find_context_slot(struct context_page *in, const struct table *table,
                                const char *name, uint32_t *out_seen)
 {
     char *free_slot = NULL;
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = table->count; i-- != 0;) {
         char *slot = (char *)in + table->at + i * table->slot_bytes;
         uint32_t seen = __atomic_load_n((uint32_t *)(void *)slot, __ATOMIC_ACQUIRE);
-        if (seen == 0 && free_slot == NULL)
+        if (seen == 0)
             free_slot = slot;
-        if (seen != 0 && strncmp(slot + NAME_AT, name, CONTEXT_NAME_BYTES) == 0) {
+        else if (strncmp(slot + NAME_AT, name, CONTEXT_NAME_BYTES) == 0) {
             *out_seen = seen;
             return slot;
         }

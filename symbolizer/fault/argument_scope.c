@@ -90,10 +90,8 @@ static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_rol
         type_size(&types->table, variable.type, &variable.size) != CH_OK)
         return;
     r->lookup.context.attribute = &attribute;
-    if (variable.is_null)
-        scope->variables[scope->count++] = variable;
-    else if (!scope_add_parts(r, ops, count, &variable) &&
-             scope_place(r, ops, count, &variable))
+    if (variable.is_null || (!scope_add_parts(r, ops, count, &variable) &&
+                             scope_place(r, ops, count, &variable)))
         scope->variables[scope->count++] = variable;
     r->lookup.context.attribute = NULL;
 }
