@@ -154,7 +154,7 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
     char file[FATAL_TEXT_MAX];
     uint64_t at;
     uint64_t place;
-    uint64_t line;
+    uint64_t line = 0;
     if (!fatal_argument(trace, caller, call->text, &at) ||
         (call->member != 0 &&
          memory_read_word(stack->memory, at + call->member, &at) != CH_OK) ||
@@ -168,7 +168,7 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
     if (placed && !check)
         text_appendf(&message, "%s:%u: ", file, (unsigned)line);
     if (check)
-        append_check(text, placed ? file : NULL, placed ? line : 0, &message);
+        append_check(text, placed ? file : NULL, line, &message);
     else if (call->member != 0)
         append_logged(text, &message);
     else if (call->format)
