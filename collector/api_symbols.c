@@ -497,15 +497,20 @@ void api_get_symbol_key(struct http_request *request)
     bool is_key = is_debug || strncmp(key, program, strlen(program)) == 0;
     const char *id = is_key ? key + strlen(is_debug ? debug : program) : "";
     size_t length = strcspn(id, "/");
-    http_fail(request, 404, "a key is NAME/elf-buildid-ID/NAME");
-    for (bool more = length < sizeof(request->id); more; length -= 2) {
+    if (!is_key || length >= sizeof(request->id)) {
+        http_fail(request, 404, "a key is NAME/elf-buildid-ID/NAME");
+        return;
+    }
+    for (;; length -= 2) {
         (void)snprintf(request->id, sizeof(request->id), "%.*s", (int)length, id);
         if (is_debug)
             get_file(request, SYMBOL_DEBUG_FILE);
-        else if (is_key)
+        else
             get_executable(request);
-        more = request->answer.status == 404 && length > ID_LEAST &&
-               strncmp(id + length - 2, "00", 2) == 0;
+        if (request->answer.status != 404 || length <= ID_LEAST ||
+            strncmp(id + length - 2, "00", 2) != 0)
+            return;
+        text_deinit(&request->answer.body); // there is none of that ID
     }
 }
 

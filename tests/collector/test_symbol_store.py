@@ -408,7 +408,8 @@ class SymbolStore(test_symbols.Symbols):
             with self.subTest(number), Collector(BINARY) as collector:
                 for key in (*keys, "/symbols/x", "/symbols/a/elf-buildid-/a",
                             "/symbols/a/elf-buildid-" + "0" * 300 + "/a"):
-                    self.assertEqual(collector.request("GET", key)[0], 404)
+                    status, answer = collector.json("GET", key)
+                    self.assertEqual((status, list(answer)), (404, ["error"]))
                 for path in keys.values():
                     self.assertEqual(self.put(collector, number, path), 201)
                 for key, path in keys.items():
