@@ -10,6 +10,7 @@ import re
 import resource
 import socket
 import socketserver
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -389,6 +390,8 @@ class Archives(Folder):
         for ending, make in (("tar.zst", self.make_tar), ("tar.xz", self.make_tar),
                              ("tar", self.make_tar), ("zip", self.make_zip),
                              ("rpm", self.make_rpm), ("deb", self.make_deb)):
+            if make == self.make_rpm and shutil.which("rpmbuild") is None:
+                continue  # packaging/more-packages.txt has it
             os.makedirs(self.path("packed"), exist_ok=True)
             path = self.path("packed/it." + ending)
             make(path)
