@@ -8,9 +8,9 @@ import os
 import pty
 import re
 import resource
+import shutil
 import socket
 import socketserver
-import shutil
 import subprocess
 import tarfile
 import tempfile
