@@ -8,18 +8,18 @@
 #include "base/system/own_user.h"
 #include "shared/settings_table.h"
 
-// rule_texts is the four texts of each rule, one after another. The rules are in the
+// rule_texts is the three texts of each rule, one after another. The rules are in the
 // library inside the program, where each pointer costs a relocation that is longer than
 // most of these strings.
-#define SETTING_TEXTS(name, option, kind, member, fallback, accepted, words, help)     \
-    name "\0" fallback "\0" words "\0" accepted "\0"
+#define SETTING_TEXTS(name, option, kind, member, fallback, accepted, help)            \
+    name "\0" fallback "\0" accepted "\0"
 
 static const char rule_texts[] = SETTINGS(SETTING_TEXTS);
 
 // A text_places is where the texts of each rule begin.
-#define SETTING_PLACE(name, option, kind, member, fallback, accepted, words, help)     \
+#define SETTING_PLACE(name, option, kind, member, fallback, accepted, help)            \
     char member[sizeof(SETTING_TEXTS(name, option, kind, member, fallback, accepted,   \
-                                     words, help)) -                                   \
+                                     help)) -                                          \
                 1];
 
 struct text_places {
@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct settings) < 1 << 11 && sizeof(rule_texts) < 1 << 16
                "they fit");
 
 #define MEMBER(name) offsetof(struct settings, name)
-#define SETTING_RULE(name, option, kind, member, fallback, accepted, words, help)      \
+#define SETTING_RULE(name, option, kind, member, fallback, accepted, help)             \
     { SETTING_##kind, MEMBER(member), offsetof(struct text_places, member) },
 
 static const struct variable_rule rules[] = { SETTINGS(SETTING_RULE) };
@@ -66,24 +66,27 @@ static size_t length_to_comma(const char *value)
     return length;
 }
 
-// word_index gives the position of value among the words of list, or -1.
-static int word_index(const char *list, const char *value)
+// word_index gives the position of value among the words of a text such as
+// "no, yes or tty", or -1.
+static int word_index(const char *text, const char *value)
 {
-    for (int index = 0; *list != 0; index++) {
-        size_t same = 0;
-        while (value[same] != 0 && value[same] != ' ' && value[same] == list[same])
-            same++;
-        if (value[same] == 0 && (list[same] == 0 || list[same] == ' '))
+    const size_t length = strlen(value);
+    for (int index = 0;; index++) {
+        size_t word = 0;
+        while (text[word] >= 'a')
+            word++;
+        if (word == length && memcmp(text, value, word) == 0)
             return index;
-        while (*list != 0 && *list++ != ' ')
-            continue;
+        text += word;
+        if (*text == 0)
+            return -1;
+        text += *text == ',' ? strlen(", ") : strlen(" or ");
     }
-    return -1;
 }
 
-static bool read_setting_word(const char *words, const char *value, void *member)
+static bool read_setting_word(const char *accepted, const char *value, void *member)
 {
-    int index = word_index(words, value);
+    int index = word_index(accepted, value);
     if (index < 0)
         return false;
     memcpy(member, &(unsigned){ (unsigned)index }, sizeof(unsigned));
@@ -266,13 +269,13 @@ static bool setting_text_ok(enum setting_kind kind, const char *value)
     return kind != SETTING_LOG || strcmp(value, "stdout") != 0;
 }
 
-static bool read_setting_value(const struct variable_rule *rule, const char *words,
+static bool read_setting_value(const struct variable_rule *rule, const char *accepted,
                                const char *value, struct settings *out)
 {
     char *member = (char *)out + rule->member;
     switch (rule->kind) {
     case SETTING_WORD:
-        return read_setting_word(words, value, member);
+        return read_setting_word(accepted, value, member);
     case SETTING_SIGNALS:
         return read_signals(value, &out->signals);
     case SETTING_FRAMES:
@@ -309,15 +312,14 @@ void settings_read(struct settings *out, settings_get_fn *get,
         const char *at = rule_texts + rule->texts;
         const char *name = next_rule_text(&at);
         const char *fallback = next_rule_text(&at);
-        const char *words = next_rule_text(&at);
         const char *value = get(context, name);
         if (*fallback != 0)
-            (void)read_setting_value(rule, words, fallback, out);
+            (void)read_setting_value(rule, at, fallback, out); // at what is accepted
         // An empty variable counts as unset, as after a shell's VAR= command.
-        if (value == NULL || *value == 0 || read_setting_value(rule, words, value, out))
+        if (value == NULL || *value == 0 || read_setting_value(rule, at, value, out))
             continue;
         if (complain != NULL)
-            complain(context, name, value, at); // at what is accepted
+            complain(context, name, value, at);
     }
 }
 

@@ -147,7 +147,6 @@ struct settings_variable {
     const char *option;   // the option of `crashhook run`: limit; NULL: none
     const char *fallback; // the default as a user would type it
     const char *accepted; // what is accepted, as messages say it
-    const char *words;    // the only values accepted: "no yes tty"
     const char *help;     // one sentence
     enum setting_kind kind;
     size_t member; // where in struct settings its value is

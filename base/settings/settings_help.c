@@ -7,9 +7,14 @@
 #include "base/settings/settings.h"
 #include "shared/settings_table.h"
 
-#define SETTING_VARIABLE(name, option, kind, member, fallback, accepted, words, help)  \
-    { name,  option, fallback,       accepted,                                         \
-      words, help,   SETTING_##kind, offsetof(struct settings, member) },
+#define SETTING_VARIABLE(name, option, kind, member, fallback, accepted, help)         \
+    { name,                                                                            \
+      option,                                                                          \
+      fallback,                                                                        \
+      accepted,                                                                        \
+      help,                                                                            \
+      SETTING_##kind,                                                                  \
+      offsetof(struct settings, member) },
 
 static const struct settings_variable variables[] = { SETTINGS(SETTING_VARIABLE) };
 

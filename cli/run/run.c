@@ -124,12 +124,15 @@ enum {
 static void describe_value(const struct settings_variable *variable, char *value,
                            char *help)
 {
-    bool words = variable->words[0] != 0;
-    (void)snprintf(value, VALUE_SIZE, "%s", words ? variable->words : "VALUE");
-    for (char *at = value; words && *at != 0; at++) {
-        if (*at == ' ')
-            *at = '|';
+    const bool words = variable->kind == SETTING_WORD;
+    const char *at = words ? variable->accepted : "VALUE";
+    size_t used = 0;
+    while (*at != 0 && used + 1 < VALUE_SIZE) {
+        const bool between = *at == ',' || *at == ' ';
+        value[used++] = between ? '|' : *at;
+        at += !between ? 1 : *at == ',' ? strlen(", ") : strlen(" or ");
     }
+    value[used] = 0;
     (void)snprintf(help, HELP_SIZE, "%.*s%s%s%s%s", (int)strcspn(variable->help, "."),
                    variable->help, words ? "" : ": ", words ? "" : variable->accepted,
                    variable->fallback[0] != 0 ? "; default: " : "", variable->fallback);

@@ -44,7 +44,7 @@ EDITS = {
                              r"\1    const char *ward;\n")],
         "shared/settings_table.h": [(r'(    ROW\("CRASHHOOK_RELEASE")',
                                    r'    ROW("CRASHHOOK_WARD", "ward", STRING, ward, \\\n'
-                                   r'        "", "a text", "", "The ward.") \\\n\1')],
+                                   r'        "", "a text", "The ward.") \\\n\1')],
         "include/crashhook/crashhook.h": [(r"(    const char \*log;\n)", r"\1    const char *ward;\n")],
         "handler/prepare/variables.c": [(r"(    SETTING_AT_log,\n)", r"\1    SETTING_AT_ward,\n")],
     },
