@@ -16,6 +16,7 @@
 // Which facts make which kind: report/summary/crash_kind.c. Words are never changed:
 // stored reports have them.
 #pragma once
+#include <stdint.h>
 
 // clang-format off
 #define CRASH_KINDS(ROW)                                                                            \
@@ -69,6 +70,10 @@
 // crash_kind has two members beside the rows. CRASH_KIND_NONE: it is not known yet, or
 // the report has none. CRASH_KIND_OTHER: a word that this version does not know.
 enum crash_kind { CRASH_KIND_NONE, CRASH_KINDS(CRASH_KIND_MEMBER) CRASH_KIND_OTHER };
+
+// CRASH_KIND_BIT is the bit of a kind in a set of kinds.
+#define CRASH_KIND_BIT(name) (UINT64_C(1) << CRASH_KIND_##name)
+_Static_assert(CRASH_KIND_OTHER < 64, "a set of kinds has a bit for each");
 
 enum crash_said {
     CRASH_SAID_MESSAGE,

@@ -12,7 +12,6 @@
 #include "cli/session/aside.h"
 #include "cli/session/crash_records.h"
 #include "cli/session/exit_words.h"
-#include "report/summary/crash_kind.h"
 #include "shared/signals.h"
 
 // From this pause on the program is the one that it becomes, and from COPIED_MS on it
@@ -139,12 +138,12 @@ static bool keep_last_words(struct termination *termination, int status,
     if (said->size == 0 || !WIFEXITED(status) || WEXITSTATUS(status) == 0)
         return false;
     last_words_find(said->bytes, WEXITSTATUS(status), &words);
-    if (words.kind == NULL)
+    if (words.kind == CRASH_KIND_NONE)
         return false;
     size_t from = said->size > SAID_BYTES ? said->size - SAID_BYTES : 0;
     termination->exits = true;
     termination->exit_status = WEXITSTATUS(status);
-    termination->kind = crash_kind_of(words.kind);
+    termination->kind = words.kind;
     text_append(&termination->message, words.text, words.size);
     text_append(&termination->said, said->bytes + from, said->size - from);
     return text_ok(&termination->message) && text_ok(&termination->said);

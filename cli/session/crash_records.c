@@ -37,7 +37,6 @@
 #include "cli/session/exit_words.h"
 #include "report/file/report_tree.h"
 #include "report/spool/spool.h"
-#include "report/summary/crash_kind.h"
 #include "report/value/report.h"
 
 // other_records are of another version or processor, or in a spool that cannot be
@@ -447,7 +446,7 @@ static enum ch_status take_last_words(const struct taking *taking, const char *n
             (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec,
         .exits = true,
         .exit_status = (int)words.status,
-        .kind = crash_kind_of(words.kind),
+        .kind = words.kind,
     };
     if (is_told_of_words(taking, &termination))
         return CH_OK;

@@ -17,39 +17,39 @@
 
 enum { WORDS_MAX = 2000 };
 
-// A runtime_words describes how the last words of a runtime begin a line, with which
-// status it exits (-1: any), and whether more must be in the same line.
+// A runtime_words describes the last message of a runtime: the status of the exit (-1:
+// any), how a line of it begins, and what must be in the same line.
 static const struct runtime_words {
+    enum crash_kind kind;
+    int status;
     const char *begin;
     const char *with;
-    const char *kind;
-    int status;
 } runtimes[] = {
-    { "thread '", " panicked at ", "panic", 101 },
-    { "panic: ", "", "panic", 2 },
-    { "fatal error: ", "", "fatal-exit", 2 }, // Go's: out of memory, all asleep
-    { "runtime: ", "", "fatal-exit", 2 },
-    { "==", "ERROR: ", "sanitizer", -1 }, // ==PID==ERROR: AddressSanitizer: ...
-    { "WARNING: ThreadSanitizer: ", "", "sanitizer", 66 },
-    { "Traceback (most recent call last):", "", "uncaught-exception", 1 },
-    { "Uncaught ", "", "uncaught-exception", 1 },
-    { "terminate called ", "", "uncaught-exception", -1 },
-    { "raised ", " : ", "uncaught-exception", 1 },              // Ada's
-    { "Exception in thread \"", "", "uncaught-exception", 1 },  // Java's
-    { "Unhandled exception. ", "", "uncaught-exception", -1 },  // .NET's
-    { "Fatal error: exception ", "", "uncaught-exception", 2 }, // OCaml's
-    { "core.exception.", "@", "uncaught-exception", 1 },        // D's
-    { "object.", "@", "uncaught-exception", 1 },
-    { "Error: unhandled exception: ", "", "uncaught-exception", 1 }, // Nim's
-    { "An unhandled exception occurred at $", "", "uncaught-exception",
-      217 }, // Pascal's
-    { "Runtime error ", " at $", "fatal-exit", -1 },
-    { "Fortran runtime error: ", "", "fatal-exit", 2 },
-    { "ERROR STOP", "", "fatal-exit", -1 },
-    { "PHP Fatal error: ", "", "uncaught-exception", 255 },
-    { "", ": Uncaught exception ", "uncaught-exception", 1 }, // Haskell's, GHC 9.10 on
-    { "CallStack (from HasCallStack):", "", "uncaught-exception", 1 }, // before
-    { "** (", "Error) ", "uncaught-exception", 1 },                    // Elixir's
+    { CRASH_KIND_PANIC, 101, "thread '", " panicked at " },
+    { CRASH_KIND_PANIC, 2, "panic: ", "" },
+    { CRASH_KIND_FATAL_EXIT, 2, "fatal error: ", "" }, // Go's
+    { CRASH_KIND_FATAL_EXIT, 2, "runtime: ", "" },
+    { CRASH_KIND_SANITIZER, -1, "==", "ERROR: " }, // ==PID==ERROR: ...
+    { CRASH_KIND_SANITIZER, 66, "WARNING: ThreadSanitizer: ", "" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "Traceback (most recent call last):", "" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "Uncaught ", "" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, -1, "terminate called ", "" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "raised ", " : " },              // Ada's
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "Exception in thread \"", "" },  // Java's
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, -1, "Unhandled exception. ", "" },  // .NET's
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 2, "Fatal error: exception ", "" }, // OCaml's
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "core.exception.", "@" },        // D's
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "object.", "@" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "Error: unhandled exception: ", "" }, // Nim's
+    // Pascal's, and Haskell's from GHC 9.10 on and before.
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 217, "An unhandled exception occurred at $", "" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "", ": Uncaught exception " },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "CallStack (from HasCallStack):", "" },
+    { CRASH_KIND_FATAL_EXIT, -1, "Runtime error ", " at $" },
+    { CRASH_KIND_FATAL_EXIT, 2, "Fortran runtime error: ", "" },
+    { CRASH_KIND_FATAL_EXIT, -1, "ERROR STOP", "" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 255, "PHP Fatal error: ", "" },
+    { CRASH_KIND_UNCAUGHT_EXCEPTION, 1, "** (", "Error) " }, // Elixir's
 };
 
 static const struct runtime_words *words_of_line(const char *line, size_t size,
@@ -112,18 +112,18 @@ static bool is_of_zig(const char *line, size_t size, int exit_status)
            memmem(place, strcspn(place, "\n"), ": 0x", 4) != NULL;
 }
 
-// kind_of_line is the kind of the end that the line tells of; NULL: of none.
-static const char *kind_of_line(const char *line, size_t size, int exit_status)
+// kind_of_line is the kind of the end that the line reports.
+static enum crash_kind kind_of_line(const char *line, size_t size, int exit_status)
 {
     const struct runtime_words *words = words_of_line(line, size, exit_status);
     if (words != NULL)
         return words->kind;
     if (is_undefined(line, size))
-        return "sanitizer";
+        return CRASH_KIND_SANITIZER;
     return is_of_perl(line, size, exit_status) || is_of_ruby(line, size, exit_status) ||
                    is_of_zig(line, size, exit_status)
-               ? "uncaught-exception"
-               : NULL;
+               ? CRASH_KIND_UNCAUGHT_EXCEPTION
+               : CRASH_KIND_NONE;
 }
 
 // words_size is where a message ends: before an empty line, or a stack. Haskell has an
@@ -176,8 +176,8 @@ void last_words_find(const char *text, int exit_status, struct last_words *out)
     *out = (struct last_words){ 0 };
     for (const char *line = text; *line != 0;) {
         size_t size = strcspn(line, "\n");
-        const char *kind = kind_of_line(line, size, exit_status);
-        if (kind != NULL) {
+        enum crash_kind kind = kind_of_line(line, size, exit_status);
+        if (kind != CRASH_KIND_NONE) {
             out->kind = kind;
             out->text =
                 strncmp(line, haskell, sizeof(haskell) - 1) == 0 ? before : line;
@@ -200,7 +200,6 @@ static const struct words_key {
     const char *name;
     size_t at; // of the member: a string
 } words_keys[] = {
-    { "kind", offsetof(struct exit_words, kind) },
     { "message", offsetof(struct exit_words, message) },
     { "executable", offsetof(struct exit_words, executable) },
     { "home", offsetof(struct exit_words, home) },
@@ -229,6 +228,8 @@ static void take_words_value(struct exit_words *words, const char *name, char *v
     if (strcmp(name, "frame") == 0 && value[0] != 0 &&
         words->frame_count < EXIT_WORDS_FRAMES)
         words->frames[words->frame_count++] = value;
+    if (strcmp(name, "kind") == 0)
+        words->kind = crash_kind_of(value);
     if (strcmp(name, "pid") == 0)
         words->pid = words_number(value, INT32_MAX, 0);
     if (strcmp(name, "status") == 0)
@@ -265,12 +266,13 @@ static void keep_words_apart(struct text *bytes)
 // judge_words finds kind and message where the head did not give them.
 static void judge_words(struct exit_words *words)
 {
-    enum crash_kind kind = crash_kind_of(words->kind);
+    enum crash_kind kind = words->kind;
     struct last_words found;
     last_words_find(words->said, (int)words->status, &found);
     if (kind != CRASH_KIND_PANIC && kind != CRASH_KIND_FATAL_EXIT &&
         kind != CRASH_KIND_UNCAUGHT_EXCEPTION)
-        words->kind = found.kind != NULL ? found.kind : "fatal-exit";
+        words->kind =
+            found.kind != CRASH_KIND_NONE ? found.kind : CRASH_KIND_FATAL_EXIT;
     // Go writes its first line of a fatal error to standard error alone.
     const char *line = words->said + strspn(words->said, "\n");
     if (words->message == NULL && found.text != NULL)
@@ -348,7 +350,7 @@ void exit_words_add(const struct exit_words *words, const char *home, json_t *re
     if (strncmp(what, words->type, size) == 0)
         what += size + 2 * (strncmp(what + size, ": ", 2) == 0);
     size = strlen(what);
-    if (crash_kind_of(words->kind) == CRASH_KIND_PANIC)
+    if (words->kind == CRASH_KIND_PANIC)
         what = panic_text(what, &size);
     json_t *exception = json_pack("{s:s, s:s%, s:[]}", "type", words->type, "what",
                                   what, size, "stack");

@@ -14,13 +14,14 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "shared/crash_kinds.h"
 
 enum { EXIT_WORDS_FRAMES = 96 };
 
 struct exit_words {
     struct text bytes; // of the file; the strings below are in it
     struct text found; // the message, where the head has none
-    const char *kind;  // of crash_kind
+    enum crash_kind kind;
     const char *message;
     const char *said; // what the program or its runtime wrote; empty: nothing yet
     int64_t pid;
@@ -53,9 +54,9 @@ void exit_words_deinit(struct exit_words *words);
 // says of itself.
 
 struct last_words {
-    const char *kind; // of crash_kind; NULL: nothing was found
-    const char *text; // the message's beginning, in the text that was read
-    size_t size;      // of the message: to the end of its first paragraph
+    enum crash_kind kind; // CRASH_KIND_NONE: nothing was found
+    const char *text;     // the message's beginning, in the text that was read
+    size_t size;          // of the message: to the end of its first paragraph
 };
 
 // last_words_find finds the last such message in text, which ends with a NUL.

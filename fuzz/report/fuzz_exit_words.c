@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     int fd = memfd_create("words", MFD_CLOEXEC);
     if (fd >= 0 && write(fd, bytes, size) == (ssize_t)size &&
         lseek(fd, 0, SEEK_SET) == 0 && exit_words_read(fd, &words) == CH_OK) {
-        if (words.kind == NULL || strlen(words.said) > size)
+        if (words.kind == CRASH_KIND_NONE || strlen(words.said) > size)
             abort();
         exit_words_deinit(&words);
     }

@@ -242,6 +242,11 @@ enum crash_kind crash_words_kind(const json_t *crash)
     return crash_kind_of(report_string(crash, "kind"));
 }
 
+bool crash_words_is_kind(const json_t *crash, uint64_t kinds)
+{
+    return (kinds >> crash_words_kind(crash) & 1) != 0;
+}
+
 void crash_words_set_kind(json_t *crash, enum crash_kind kind)
 {
     (void)json_object_set_new(crash, "kind", json_string(crash_kind_word(kind)));

@@ -17,6 +17,9 @@
 enum crash_kind crash_words_kind(const json_t *crash);
 void crash_words_set_kind(json_t *crash, enum crash_kind kind);
 
+// crash_words_is_kind returns true if the crash is of one of kinds (CRASH_KIND_BIT).
+bool crash_words_is_kind(const json_t *crash, uint64_t kinds);
+
 // crash_words_is_in_data returns true if the program went, by a call or a return, to
 // where data is and not code.
 bool crash_words_is_in_data(const json_t *crash);

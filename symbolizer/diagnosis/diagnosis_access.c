@@ -428,21 +428,20 @@ static void access_explain(struct access *access)
 {
     static const struct {
         const char *signal;
-        const char *kind; // NULL: any
+        uint64_t kinds;
         void (*explain)(struct access *);
     } ways[] = {
-        { "SIGSEGV", "non-canonical-address", explain_protection },
-        { "SIGBUS", "non-canonical-address", explain_protection },
-        { "SIGSEGV", NULL, explain_fault },
-        { "SIGBUS", NULL, explain_fault },
-        { "SIGFPE", NULL, explain_division },
-        { "SIGILL", NULL, explain_illegal },
+        { "SIGSEGV", CRASH_KIND_BIT(NON_CANONICAL), explain_protection },
+        { "SIGBUS", CRASH_KIND_BIT(NON_CANONICAL), explain_protection },
+        { "SIGSEGV", ~0ull, explain_fault },
+        { "SIGBUS", ~0ull, explain_fault },
+        { "SIGFPE", ~0ull, explain_division },
+        { "SIGILL", ~0ull, explain_illegal },
     };
     const char *signal = report_string(access->crash, "name");
-    const char *kind = report_string(access->crash, "kind");
     for (size_t i = 0; signal != NULL && i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (strcmp(ways[i].signal, signal) != 0 ||
-            (ways[i].kind != NULL && (kind == NULL || strcmp(ways[i].kind, kind) != 0)))
+            !crash_words_is_kind(access->crash, ways[i].kinds))
             continue;
         ways[i].explain(access);
         return;

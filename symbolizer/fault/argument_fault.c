@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/summary/crash_kind.h"
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/arguments/argument_site.h"
 #include "symbolizer/fault/argument_path.h"
@@ -13,17 +14,12 @@
 enum { REGISTERS = 6, LEVELS_MAX = 4, NEAR_NULL_BYTES = 65536, FAR_BYTES = 65536 };
 
 // operand_kinds are the crashes of an access to memory by an address that was wrong.
-static const char *const operand_kinds[] = { "null-dereference",
-                                             "non-canonical-address",
-                                             "use-after-unmap",
-                                             "write-to-read-only",
-                                             "file-truncated",
-                                             "protection-key",
-                                             "memory-tag",
-                                             "misaligned",
-                                             "small-pointer",
-                                             "unknown",
-                                             NULL };
+static const uint64_t operand_kinds =
+    CRASH_KIND_BIT(NULL_DEREFERENCE) | CRASH_KIND_BIT(NON_CANONICAL) |
+    CRASH_KIND_BIT(USE_AFTER_UNMAP) | CRASH_KIND_BIT(WRITE_TO_READ_ONLY) |
+    CRASH_KIND_BIT(FILE_TRUNCATED) | CRASH_KIND_BIT(PROTECTION_KEY) |
+    CRASH_KIND_BIT(MEMORY_TAG) | CRASH_KIND_BIT(MISALIGNED) |
+    CRASH_KIND_BIT(SMALL_POINTER) | CRASH_KIND_BIT(UNKNOWN);
 
 // first_in_app gives the first in-app call after index, which called; 0: there is none.
 static size_t first_in_app(const struct argument_stack *stack, size_t index)
@@ -313,7 +309,7 @@ static bool fault_name_far(struct fault *f)
 {
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
     bool both;
-    if (!fault_is_kind(f, operand_kinds) || step == NULL ||
+    if (!crash_words_is_kind(f->crash, operand_kinds) || step == NULL ||
         !fault_has_operand(f, &step->effects.memory) ||
         !fault_name_parts(f, &step->effects.memory, &both) || !both)
         return false;
@@ -369,7 +365,7 @@ static bool fault_name_constant(struct fault *f)
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
     const struct argument_scope *scope = &f->trace.scope;
     const struct argument_variable *found = NULL;
-    if (!fault_is_kind(f, operand_kinds) || step == NULL ||
+    if (!crash_words_is_kind(f->crash, operand_kinds) || step == NULL ||
         !step->effects.memory.used ||
         step->effects.memory.base != INSTRUCTION_NO_REGISTER ||
         step->effects.memory.index != INSTRUCTION_NO_REGISTER ||
@@ -393,7 +389,7 @@ static bool fault_name_constant(struct fault *f)
 static bool fault_name_operand(struct fault *f)
 {
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
-    if (!fault_is_kind(f, operand_kinds) || step == NULL ||
+    if (!crash_words_is_kind(f->crash, operand_kinds) || step == NULL ||
         !fault_has_operand(f, &step->effects.memory))
         return false;
     f->base = step->effects.memory.base;
@@ -406,9 +402,10 @@ static bool fault_name_operand(struct fault *f)
 // fault_name_divisor names the register or memory that a division divides by.
 static bool fault_name_divisor(struct fault *f)
 {
-    static const char *const kinds[] = { "divide-by-zero", "division-overflow", NULL };
+    const uint64_t kinds =
+        CRASH_KIND_BIT(DIVIDE_BY_ZERO) | CRASH_KIND_BIT(DIVISION_OVERFLOW);
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
-    if (!fault_is_kind(f, kinds) || step == NULL ||
+    if (!crash_words_is_kind(f->crash, kinds) || step == NULL ||
         report_integer(f->crash, "code", 0) != 1) // FPE_INTDIV
         return false;
     const struct instruction_effects *effects = &step->effects;
@@ -453,12 +450,12 @@ static bool fault_is_refused_target(struct fault *f, const struct argument_step 
 // that can be read and no code can be where it leads.
 static bool fault_name_target(struct fault *f)
 {
-    static const char *const kinds[] = { "wild-jump", "execute-of-data",
-                                         "null-dereference", "non-canonical-address",
-                                         NULL };
+    const uint64_t kinds = CRASH_KIND_BIT(WILD_JUMP) | CRASH_KIND_BIT(EXECUTE_OF_DATA) |
+                           CRASH_KIND_BIT(NULL_DEREFERENCE) |
+                           CRASH_KIND_BIT(NON_CANONICAL);
     const struct argument_stack *stack = f->trace.stack;
     size_t caller = f->innermost->image == NULL ? 1 : 0;
-    if (!fault_is_kind(f, kinds) || caller >= stack->count)
+    if (!crash_words_is_kind(f->crash, kinds) || caller >= stack->count)
         return false;
     const struct argument_step *step = argument_trace_step(&f->trace, caller);
     bool jumps =

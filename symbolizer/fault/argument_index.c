@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/file/held_file.h"
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/values/layout_table.h"
 
@@ -433,13 +434,11 @@ static bool index_find_nearest(struct argument_trace *trace, size_t call,
 static bool index_is_beside(const json_t *crash, uint64_t *out)
 {
     enum { NULL_AREA_BYTES = 65536 };
-    static const char *const others[] = { "stack-overflow", "null-dereference",
-                                          "wild-jump", "execute-of-data" };
-    const char *kind = report_string(crash, "kind");
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (kind != NULL && strcmp(kind, others[i]) == 0)
-            return false;
-    return report_address(json_object_get(crash, "access"), "address", out) &&
+    const uint64_t others = CRASH_KIND_BIT(STACK_OVERFLOW) |
+                            CRASH_KIND_BIT(NULL_DEREFERENCE) |
+                            CRASH_KIND_BIT(WILD_JUMP) | CRASH_KIND_BIT(EXECUTE_OF_DATA);
+    return !crash_words_is_kind(crash, others) &&
+           report_address(json_object_get(crash, "access"), "address", out) &&
            *out >= NULL_AREA_BYTES;
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/fault/fault.h"
 
@@ -354,9 +355,9 @@ static bool fault_is_listed(const struct fault *f)
 
 bool fault_name_freed(struct fault *f)
 {
-    static const char *const kinds[] = { "heap-corruption", NULL };
     struct argument_named *named = &f->named;
-    size_t caller = fault_is_kind(f, kinds) ? fault_caller(f) : 0;
+    size_t caller =
+        crash_words_kind(f->crash) == CRASH_KIND_HEAP_CORRUPTION ? fault_caller(f) : 0;
     const struct argument_step *step =
         caller != 0 ? argument_trace_step(&f->trace, caller) : NULL;
     f->function = step != NULL && step->effects.flow == INSTRUCTION_CALLS

@@ -8,15 +8,6 @@
 #include "report/file/held_file.h"
 #include "report/value/report.h"
 
-bool fault_is_kind(const struct fault *f, const char *const *kinds)
-{
-    const char *kind = report_string(f->crash, "kind");
-    for (size_t i = 0; kind != NULL && kinds[i] != NULL; i++)
-        if (strcmp(kinds[i], kind) == 0)
-            return true;
-    return false;
-}
-
 bool fault_agrees(const struct fault *f)
 {
     uint64_t mask =

@@ -58,9 +58,6 @@ struct fault {
     bool refused;                   // the value is where a call was to go
 };
 
-// fault_is_kind returns true if the crash is of one of the kinds, which end with NULL.
-bool fault_is_kind(const struct fault *f, const char *const *kinds);
-
 // fault_agrees returns true if memory has the bad value for the name.
 bool fault_agrees(const struct fault *f);
 

@@ -143,6 +143,13 @@ def kind_problems(root):
     for word in rows:
         if f"`{word}`" not in page:
             yield f"docs/reference/crash-kinds.md:1: does not say when a crash is of kind {word}"
+    # Words without a hyphen are names of other things, too.
+    literal = re.compile('"(' + "|".join(word for word in rows if "-" in word) + ')"')
+    for path in source_tree.files(root, (".c", ".h")):
+        if path.split(os.sep)[0] in ("tests", "fuzz", "bench", "examples") or path.endswith("crash_kinds.h"):
+            continue
+        for found in literal.findall(re.sub("//.*", "", source_tree.read(root, path))):
+            yield f"{path}:1: {found} is a string: compare kinds by enum crash_kind"
 
 
 def kind_needs_its_parts(copy):
