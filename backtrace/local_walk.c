@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: local_walk_next tries the cheapest way first: remembered steps or frame
+// records (walk_repeat_*), then the rules of the image (step_out), then all of the
+// stack again with all registers (recover_registers). enter_stack sets what may be
+// read.
+// Invariants: a step leads outward and to code, so each walk ends; memory is read only
+// within the stack and images, or where the kernel says that it can be; one walk at a
+// time uses the thread's table (take_table).
 #include "backtrace/local_walk.h"
 
 #include "backtrace/code_return.h"

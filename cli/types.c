@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: types_file_open reads a file into a type table; `dump` prints its
+// entries as C (types_print.c) or JSON, `diff` compares what dump prints of two files.
+// A NAME that the file has no entry for is derived from its base (derive).
+// Invariant: an entry that the file repeats is printed once (is_new_entry).
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>

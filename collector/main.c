@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: options, then the token file, the socket, the store, the background
+// threads (start_helpers), the HTTP server. main waits for signals: SIGHUP reads token
+// and receiver files again, SIGTERM and SIGINT stop.
+// Invariants: the socket is open before the store, so a second collector fails early;
+// threads start after signals are blocked; stopping first refuses requests, then
+// empties the queue of ingest, then ends the threads, and is cut off after STOP_MAX_S.
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>

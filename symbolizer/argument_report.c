@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: in a guarded child, list_within_budget lists the variables of the
+// crashed thread and then of the others: list_thread -> list_call, list_inlined ->
+// argument_dwarf_list or, without debug information of the function, argument_ctf. The
+// parent checks what the child sent (is_arguments) and writes it into the frames.
+// Invariants: what is past the budget is left out, not cut; frames and backtraces that
+// threads share are copied before they get variables, and again shared where these are
+// equal (struct writing); a text that one name makes secret is masked under all names.
 #include "symbolizer/argument_report.h"
 
 #include <inttypes.h>

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: symbolization_init lists each backtrace, frame and place of the report
+// once; symbolization_look_up fills in the names of places, an image at a time, and
+// symbolization_recall takes them from a memo of earlier reports; symbolization_write
+// replaces the frames by named ones, and adds packages.
+// Invariants: the report is unchanged until symbolization_write; lookups are sorted by
+// image, so that one image is open at a time; an image is recalled whole or not at all.
 #include "symbolizer/symbolization.h"
 
 #include <jansson.h>

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: names come from a memo (symbolization_recall), from caches in this
+// process, or from a guarded child that reads the debug files (guard_names). A child
+// that an image crashes is started again without it, at most RETRIES_MAX times.
+// Meanwhile another child decompresses what arguments need. After names: Swift's,
+// locks.
+// Invariants: the children of the lookups share one deadline; nothing that a child
+// sends is used before its form is checked; frames are replaced after the lookups, at
+// once.
 #include <gelf.h>
 #include <jansson.h>
 #include <limits.h>

@@ -3,6 +3,9 @@
 // `crashhook debug` makes a folder with a core of the report, links to the files of its
 // images, and a script, and runs gdb on it. The folder goes when gdb ends. With --core
 // it writes a core that any debugger opens, and runs none.
+// Invariants: each file comes from here if its build ID is the image's, else from the
+// collector; paths of the report are opened as regular files alone, and reach the
+// debugger under names that are ours; what is kept for --core names nothing temporary.
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: statements are queued to libpq's pipeline and sent once they are many
+// (send_if_much); flush sends a sync point and reads all results in order, each handed
+// to the visitor that waits for it (`awaited`).
+// Invariants: every wait has a limit or ends when the connection is cut (link_wait);
+// the first error stays until rollback; after a loss the next use connects again;
+// behind a pooler nothing is kept in a session, so settings go with each transaction.
 #include <endian.h>
 #include <errno.h>
 #include <libpq-fe.h>

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: read_one takes one term after the other off the text: a key by
+// read_key, a value by take_value, whose form the key decides (read_range, read_tag,
+// read_place, ...). OR and parentheses join terms (join_term).
+// Invariants: values are copied into the search, which has room for SEARCH_SIZE bytes
+// and STORE_TERMS terms; search_write gives text that reads as the same terms.
 #include "collector/requests/search.h"
 
 #include <ctype.h>

@@ -3,6 +3,10 @@
 // A batch waits for the database three times: for what is known about its ids, for its
 // groups and rows, and for the commit with all counts. What the reports of a batch have
 // in common is counted before it is sent, so that it is written once.
+// Rounds: a batch with several uploads of one id is stored in rounds, each with one of
+// them (choose_round), so that a later one finds the earlier one stored.
+// Invariants: an upload replaces an older revision alone, whose counts are taken out
+// first; all writers lock groups in one order; all of it is one transaction.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: a debug file is put into the folder, packed into an object
+// (symbol_object_put), and noted by a row; a file that is looked up is opened in the
+// folder, or fetched there from its object first. Whether an object has a file is known
+// from a list that is read again from time to time (find_symbol_object).
+// Invariants: the row is removed before the file; a project's own file precedes
+// everybody's; a fetched file counts only if its SHA-256 is the one in the object's
+// name; the folder's limit removes only what can be fetched again (may_leave).
 #include "collector/symbols/symbol_store.h"
 
 #include <errno.h>

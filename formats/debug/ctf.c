@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: opening reads the header, inflates the body, upgrades versions 1 and 2
+// to version 3 (ctf_old_upgrade), divides the body into sections (take_sections), and
+// notes where each type begins (find_types). Reading then goes by type number.
+// Invariants: the body does not move once it is open, since results point into it; each
+// read is by a cursor over one section; numbers of types are checked when looked up.
 #include "formats/debug/ctf.h"
 
 #include <stdbool.h>

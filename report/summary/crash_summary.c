@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: crash_summary writes what happened: as it was worded before, or by the
+// function of the crash's kind (summarize_*, a column of shared/crash_kinds.h). Then
+// come, as far as they are known: the operand or register, the variable, the object
+// nearby, the overwritten return address, the origin, the functions.
+// Invariants: the summary is one line, in which texts of the program are quoted, and
+// cut at QUOTED_BYTES; a fact that is missing leaves out its own part alone.
 #include "report/summary/crash_summary.h"
 
 #include <inttypes.h>

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: argument_code_init decodes the function with its moved parts into
+// steps, sorted by address. argument_scan numbers blocks (find_blocks) and executes
+// them on the states that reach them (follow_waiting), joined where paths meet, until
+// none changes. A question about one step replays its block from the state at its
+// start. Invariants: a fact only gets lost where states are joined, so this ends, and
+// follow_waiting also has a limit; a function that could not be decoded whole has none.
 #include "symbolizer/code/argument_scan.h"
 
 #include <stdbool.h>

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: fault_find collects in struct fault what is known. fault_name tries
+// `ways` in their order of certainty, each from a clean state (fault_forget), until one
+// names a value that fault_settle accepts: a variable of the program's own code, or an
+// argument of it. If none does and a function returned the value, all are tried again
+// with takes_returned. fault_write makes the JSON.
+// Invariants: nothing that a failed way noted is written; `likely` is set where memory
+// may have changed since, or the name is not proved.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: trace_back goes from the step before which the value is looked for to
+// the step that set the register (trace_definition), notes loads as links and what was
+// added, and goes on with the register that it read, until a trace_end_* is reached.
+// The links are then added to the name, the last noted first (trace_follow_all).
+// Invariants: no step is crossed that a jump leads to; rounds and links have limits.
 #include "symbolizer/fault/argument_trace.h"
 
 #include <inttypes.h>
@@ -9,7 +15,6 @@
 #include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/code/argument_scan.h"
 #include "symbolizer/fault/argument_path.h"
-#include "symbolizer/fault/argument_scope.h"
 #include "symbolizer/types/type_table.h"
 
 enum {
@@ -71,8 +76,8 @@ static size_t trace_now(const struct argument_scan *scan,
     return SIZE_MAX;
 }
 
-// trace_is_kept returns true if the register still has the value that it had before
-// step from.
+// trace_is_kept returns true if the register has the value that it had before step
+// from.
 static bool trace_is_kept(const struct tracing *t, uint8_t reg, size_t from)
 {
     const struct argument_frame *frame = &t->call->frame;
@@ -93,8 +98,7 @@ static bool trace_writes(const struct tracing *t, const struct argument_step *st
     return clobbers || step->effects.written >> reg & 1;
 }
 
-// trace_definition finds the step that gave the register its value. SIZE_MAX: that is
-// not known.
+// trace_definition finds the step that set the register. SIZE_MAX: it is not known.
 static size_t trace_definition(const struct tracing *t)
 {
     size_t at = t->at;
@@ -406,16 +410,14 @@ static bool trace_load(struct tracing *t, size_t step,
     return false;
 }
 
-// trace_multiple follows a register that is a multiple of another one. False: it is
-// not.
+// trace_multiple follows a register that is a multiple of another one.
 static bool trace_multiple(struct tracing *t)
 {
     return t->count == 0 && t->added == 0 &&
            argument_multiple_find(t->scan, &t->at, &t->reg, &t->out->scale);
 }
 
-// trace_through_address follows an address that step computes. True: the end was
-// reached.
+// trace_through_address follows an address that step computes. True: it ended.
 static bool trace_through_address(struct tracing *t, size_t step, bool *out_named)
 {
     const struct instruction_memory *memory = &t->scan->code.steps[step].effects.memory;
@@ -447,8 +449,7 @@ static bool trace_through_address(struct tracing *t, size_t step, bool *out_name
     return false;
 }
 
-// trace_step_back follows the instruction that gave the register its value. True: the
-// end was reached.
+// trace_step_back follows the instruction that set the register. True: it ended.
 static bool trace_step_back(struct tracing *t, size_t step, bool *out_named)
 {
     const struct argument_step *from = &t->scan->code.steps[step];
@@ -587,8 +588,7 @@ static bool trace_begin_part(const struct tracing *whole, size_t step, uint8_t r
     return begun;
 }
 
-// trace_part names a part of an element's address, to the rest of which constants may
-// have been added before.
+// trace_part names a part of an element's address; constants may have been added.
 static bool trace_part(const struct tracing *whole, size_t step, uint8_t reg,
                        struct argument_named *out)
 {

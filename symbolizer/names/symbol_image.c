@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: an image is opened by its cache if there is one, else by its files. An
+// address is looked up in the cache; or in debug information (find_in_dwarf), without
+// which ELF symbols, stubs of the PLT and cold parts give the function's name alone.
+// Invariants: symbols, stubs, .eh_frame and units are read when first needed (need_*);
+// an image whose cache is damaged opens its files once and goes on without the cache.
 #include "symbolizer/names/symbol_image.h"
 
 #include <elfutils/libdw.h>

@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: find the unit by .debug_aranges (read_aranges), else by the ranges in
+// the entries of the units (need_stated), else by opening units without ranges one
+// after another. Opening a unit (open_unit) reads its scopes; need_lines reads its line
+// table.
+// Invariants: each of these is read at most once, also where reading it failed;
+// `halved` marks a split unit whose file with the functions is missing.
 #include "symbolizer/names/unit_index.h"
 
 #include <dwarf.h>

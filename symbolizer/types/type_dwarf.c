@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: type_dwarf_place gives a DIE an index in the table and queues it in
+// `waiting`; read_waiting reads until the queue is empty, which places more. A DIE that
+// was read in part and is needed whole is queued again (`again`).
+// Invariants: a DIE has one index, found by its address (`entries`, at least half
+// free); the parts of a type are contiguous, so members are added at once and their
+// types read later; a type that contradicts itself becomes unknown and keeps its index.
 #include "symbolizer/types/type_dwarf.h"
 
 #include <dwarf.h>

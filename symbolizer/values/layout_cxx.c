@@ -2,6 +2,12 @@
 //
 // The types of libstdc++, as of gcc 5 to 15, with both of its strings and its debug
 // mode, whose containers have the plain ones as bases.
+//
+// How it works: the table at the end has a row for each class: how its name begins,
+// what it is shown as, the function that reads it, and the paths of the members that
+// the function needs. Several rows of one class are its layouts in different versions.
+// Invariants: a function checks each count and link before it follows it, and reports
+// what contradicts itself (layout_damage) or was not copied; none follows a cycle.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

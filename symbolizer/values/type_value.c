@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How it works: value_make_all takes items from a queue, makes the value of each,
+// attaches it to its container, and queues its parts; so values are made breadth first.
+// Invariants: each container is in the tree or in `hidden`, and referenced by `kept`
+// until the end; an object is followed once (value_note_seen); secrets are masked when
+// their item is taken, by flags that parts inherit; limits count items, not bytes.
 #include "symbolizer/values/type_value.h"
 
 #include <inttypes.h>
@@ -50,8 +56,7 @@ struct making {
     json_t *kept;   // every object and array
 };
 
-// value_push adds an item. Most values are a single number, so room is made as it is
-// needed.
+// value_push adds an item. Memory grows as needed: most values are a single number.
 static void value_push(struct making *m, const struct item *item)
 {
     if (m->count == ITEMS_MAX ||
@@ -62,9 +67,8 @@ static void value_push(struct making *m, const struct item *item)
     m->items[m->count++] = *item;
 }
 
-// known_name is what the name of a value implies. The names of a function's arguments
-// come again in every thread that calls it, and judging one takes thousands of
-// instructions, so the last ones are kept.
+// known_name is what the name of a value implies. The last ones are cached: threads
+// repeat the names of arguments, and judging one takes thousands of instructions.
 static enum secret_name known_name(const char *name)
 {
     enum { NAMES_KEPT = 512, NAME_BYTES = 24 };
@@ -611,21 +615,13 @@ static bool value_look_inside(const struct making *m, struct item *item,
     return false;
 }
 
-// value_look_at_sds finds what a pointer leads to that is a string of sds.
+// value_look_at_sds finds the string of sds that a pointer leads to.
 static bool value_look_at_sds(const struct making *m, const struct item *item,
                               struct layout_view *out)
 {
     struct layout_object object = layout_object_of(m->how, &item->place);
     object.type = item->place.type; // its name is that of a typedef
     return layout_read_sds(&object, out);
-}
-
-static json_t *structure_value(struct making *m, const struct item *item)
-{
-    json_t *object = json_object();
-    if (object != NULL)
-        push_members(m, item, object);
-    return object;
 }
 
 // dimensions are those of an array in C's order: nested array types are in the reverse
@@ -715,8 +711,12 @@ static json_t *value_make_value(struct making *m, const struct item *from)
         return view_value(m, &item, &view);
     switch (kind) {
     case TYPE_STRUCT:
-    case TYPE_UNION:
-        return structure_value(m, &item);
+    case TYPE_UNION: {
+        json_t *object = json_object();
+        if (object != NULL)
+            push_members(m, &item, object);
+        return object;
+    }
     case TYPE_ARRAY:
         return array_value(m, &item);
     case TYPE_POINTER:
@@ -733,9 +733,8 @@ static json_t *value_make_value(struct making *m, const struct item *from)
     }
 }
 
-// attach_value puts value where it belongs. Containers that are still to be filled are
-// kept until the end: a malicious type can have two members of one name, of which the
-// second replaces the first.
+// attach_value puts value where it belongs. Containers stay referenced until the end: a
+// malicious type can have two members of one name, and the second replaces the first.
 static void attach_value(struct making *m, const struct item *item, json_t *value)
 {
     if (json_is_object(value) || json_is_array(value))
@@ -781,13 +780,12 @@ static json_t *value_make_all(struct making *m, const struct item *root)
     value_push(m, root);
     for (; m->first < m->count; m->first++) {
         const struct item item = m->items[m->first]; // making it may move the others
-        json_t *value;
         if (item.optional && item.ready == NULL && value_is_unset(m, &item))
             continue;
         size_t most =
             m->how->pointers != 0 ? TYPE_VALUE_COUNT_MAX : TYPE_VALUE_COUNT_BRIEF;
         bool limited = item.ready == NULL && m->made++ >= most;
-        value =
+        json_t *value =
             limited ? json_pack("{s:s}", "error", "limit") : value_make_value(m, &item);
         attach_value(m, &item, value);
     }

@@ -2,7 +2,8 @@
 #
 # comments ROOT: a comment above a function or a tagged type begins with its name, and
 # the files and names that comments mention exist: in the tree, or in comments.others,
-# which lists what comments cite of the kernel, of libraries and of standards.
+# which lists what comments cite of the kernel, of libraries and of standards. The LONGEST
+# sources of the product begin with how they work.
 
 import os
 import re
@@ -12,6 +13,8 @@ import source_tree
 
 # Test names are sentences; nothing need be said above them.
 FREE = {"tests", "fuzz", "bench", "examples"}
+
+LONGEST, LONG_LINES, HEAD_LINES = 40, 600, 4
 
 QUALIFIERS = r"(?:(?:static|inline|extern|const|noreturn|_Noreturn|CH_CHECKED|CRASHHOOK_API" \
              r"|__attribute__\(\([^;]*?\)\)) )*"
@@ -86,9 +89,19 @@ def known(root):
     return files, words
 
 
+def heads(root):
+    """Of the longest sources, those that do not begin with how they work."""
+    sources = {path: source_tree.read(root, path).split("\n")
+               for path in source_tree.files(root, (".c",)) if path.split(os.sep)[0] not in FREE}
+    for path in sorted(sources, key=lambda path: -len(sources[path]))[:LONGEST]:
+        if len(sources[path]) > LONG_LINES and \
+                not all(line.startswith("//") for line in sources[path][:HEAD_LINES + 1]):
+            yield f"{path}:2: a long file begins with how it works and its invariants"
+
+
 def main(root):
     files, words = known(root)
-    problems, checked = [], 0
+    problems, checked = list(heads(root)), 0
     for path in source_tree.files(root, (".c", ".h")):
         lines = source_tree.read(root, path).split("\n")
         checked += 1

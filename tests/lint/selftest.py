@@ -105,6 +105,8 @@ CASES = [
      "there is no file 'gone.c'"),
     ("comments", "base/a.c", SPDX + "\n// f calls gone_away.\n" + function("f", ""),
      "there is no 'gone_away'"),
+    ("comments", "base/a.c", SPDX + function("f", lines(600)),
+     "a long file begins with how it works"),
     ("words", "base/a.c", "// f is whether it is so.\n", "is in 1 comments"),
     ("words", "docs/glossary.md", "# Words\n", "has no table of words"),
     ("ways", "docs/architecture.md", "```\nbase/a.c → base/b.c\n```\n",
