@@ -260,7 +260,28 @@ enum {
     STACK_WORDS = 64,
     TERMINATE_BYTES = 31,
     BEFORE_BYTES = 96, // libstdc++'s function that calls the handler, before terminate
+    CALLER_BYTES = 32, // the same on AArch64, where terminate's code leads to it
 };
+
+// find_handler_caller finds that function of AArch64: std::terminate ends in a call of
+// it. 0: it was not found.
+static uint64_t find_handler_caller(const struct memory_reader *reader,
+                                    const struct exception_place *place)
+{
+    enum { CALL = 0x94000000, CALL_MASK = 0xfc000000, DISTANCE = 0x03ffffff };
+    uint64_t from = place->unexpected != 0 ? place->unexpected : place->terminate;
+    uint32_t code[TERMINATE_BYTES / 4];
+    if (place->code.arch != UNWIND_ARCH_AARCH64 || from == 0 ||
+        memory_read(reader, from, code, sizeof(code)) != CH_OK)
+        return 0;
+    for (size_t i = sizeof(code) / sizeof(code[0]); i-- > 0;) {
+        // The distance is a signed number of words, of 26 bits.
+        int64_t bytes = (int64_t)(int32_t)((code[i] & DISTANCE) << 6) >> 4;
+        if ((code[i] & CALL_MASK) == CALL)
+            return from + i * 4 + (uint64_t)bytes;
+    }
+    return 0;
+}
 
 // is_in_terminate returns true if address is in a function that calls the terminate
 // handler. That is std::terminate, or the unexported function that a noexcept function
@@ -284,11 +305,16 @@ static bool in_terminate(const struct memory_reader *reader,
                          const struct exception_place *place)
 {
     uint64_t words[STACK_WORDS];
+    uint64_t caller = find_handler_caller(reader, place);
     for (size_t read = 0; read < STACK_BYTES; read += sizeof(words)) {
         if (memory_read(reader, place->sp + read, words, sizeof(words)) != CH_OK)
             return false;
         for (size_t i = 0; i < STACK_WORDS; i++) {
-            if (is_in_terminate(place, words[i]))
+            uint64_t word = place->code.arch == UNWIND_ARCH_AARCH64
+                                ? unwind_arch_address(&unwind_arch_aarch64, words[i])
+                                : words[i];
+            if (is_in_terminate(place, word) ||
+                (caller != 0 && word - caller - 1 < CALLER_BYTES))
                 return true;
         }
     }
@@ -375,7 +401,7 @@ static bool is_uncaught(const struct memory_reader *reader,
 {
     enum { UNEXPECTED_AT = 16, HANDLERS_AT = 40, LANDING_PAD_AT = 64 };
     uint64_t words[LANDING_PAD_AT / 8 + 1]; // from the type's place on
-    struct exception_place found = { .sp = place->sp };
+    struct exception_place found = { .sp = place->sp, .code = place->code };
     uint64_t class;
     if (memory_read_word(reader, header + layout->class_at, &class) != CH_OK ||
         (class & ~UINT64_C(1)) != layout->class ||
@@ -396,7 +422,7 @@ static bool leads_to_uncaught(const struct memory_reader *reader,
 {
     enum { LOWEST_ADDRESS = 0x10000 };
     const uint64_t before[] = { 0, layout->class_at, layout->size };
-    if (word < LOWEST_ADDRESS || word % sizeof(word) != 0 || word >> 47 != 0)
+    if (word < LOWEST_ADDRESS || word % sizeof(word) != 0 || word >> 48 != 0)
         return false;
     for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
         if (is_uncaught(reader, place, word - before[i], layout))

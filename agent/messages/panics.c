@@ -183,7 +183,7 @@ static bool may_be_constant(const struct panic_search *search, uint64_t word)
 {
     uint64_t sp = search->sp;
     uint64_t distance = word > sp ? word - sp : sp - word;
-    return word % sizeof(word) == 0 && word > UINT16_MAX && word >> 47 == 0 &&
+    return word % sizeof(word) == 0 && word > UINT16_MAX && word >> 48 == 0 &&
            distance > STACK_REACH && search->is_constant(search->context, word);
 }
 
@@ -323,7 +323,7 @@ static void append_first(const struct memory_reader *reader,
         uint64_t word;
         memcpy(&word, stack.bytes + at - 8, sizeof(word));
         uint64_t distance = word > search->sp ? word - search->sp : search->sp - word;
-        if (word % 16 != 0 || word <= UINT16_MAX || word >> 47 != 0 ||
+        if (word % 16 != 0 || word <= UINT16_MAX || word >> 48 != 0 ||
             distance < ABOVE_BYTES + BELOW_BYTES ||
             !read_in_flight(reader, search, word, text) || strstr(out, text) != NULL)
             continue;

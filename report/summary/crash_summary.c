@@ -506,6 +506,8 @@ static const char *silent_words(const struct crash_facts *f, enum crash_kind kin
     if (f->exception_type != NULL)
         return handled ? "std::terminate was called while an exception was handled, "
                        : "Uncaught exception ";
+    if (kind == CRASH_KIND_UNCAUGHT_EXCEPTION)
+        return "Uncaught exception of a type that is not known";
     if (kind == CRASH_KIND_PANIC)
         return "Rust panic";
     return kind == CRASH_KIND_SANITIZER ? "Stopped by a sanitizer"

@@ -73,30 +73,6 @@ static bool name_virtual_call(const json_t *report, json_t *crash)
     return true;
 }
 
-// name_terminate reports why std::terminate was called where nothing was thrown.
-static bool name_terminate(const json_t *report, json_t *crash)
-{
-    static const char *const threads[] = {
-        "std::thread::~thread", "std::thread::operator=", "std::__1::thread::~thread",
-        "std::__1::thread::operator="
-    };
-    const json_t *frames = runtime_frames(report);
-    size_t at = find_named(frames, "std::terminate");
-    if (at == SIZE_MAX)
-        return false;
-    crash_words_set_kind(crash, CRASH_KIND_TERMINATE);
-    // libstdc++'s own
-    if (is_function_named(frame_function(frames, at + 1), "std::__terminate"))
-        at++;
-    if (find_named(frames, "__cxa_rethrow") == at + 1)
-        set_word(crash, "reason", "nothing-to-rethrow");
-    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
-        if (is_function_named(frame_function(frames, at + 1), threads[i]))
-            set_word(crash, "reason", "joinable-thread");
-    note_raiser(report, crash, at + 1);
-    return true;
-}
-
 // is_thrower returns true if std::terminate was called by a function that found no
 // handler for an exception.
 static bool is_thrower(const char *function)
@@ -116,20 +92,6 @@ static bool is_thrower(const char *function)
     return strncmp(function, "_Unwind_", strlen("_Unwind_")) == 0;
 }
 
-// name_handled reports that the exception was caught: other code than what unwinds
-// called std::terminate while it was handled, as coroutines do with what escapes them.
-static bool name_handled(const json_t *report, json_t *crash)
-{
-    const json_t *frames = runtime_frames(report);
-    size_t at = find_named(frames, "std::terminate");
-    const char *caller = at != SIZE_MAX ? frame_function(frames, at + 1) : "";
-    if (caller[0] == 0 || is_thrower(caller))
-        return false;
-    set_word(crash, "reason", "handled");
-    note_raiser(report, crash, at + 1);
-    return true;
-}
-
 // name_escape reports that an exception was about to leave a noexcept function: it is
 // the function that unwinding asks, or calls, that has called std::terminate. An
 // exception that nobody catches ends in __cxa_throw itself.
@@ -142,6 +104,55 @@ static bool name_escape(const json_t *report, json_t *crash)
          find_named(frames, "__clang_call_terminate") == SIZE_MAX))
         return false;
     set_word(crash, "reason", "noexcept");
+    return true;
+}
+
+// name_terminate reports why std::terminate was called where no exception was found.
+// One that unwinding found no handler for was there, also if it could not be read.
+// Since gcc 14, __cxa_call_terminate, which is called for a noexcept function, does not
+// call std::terminate.
+static bool name_terminate(const json_t *report, json_t *crash)
+{
+    static const char *const threads[] = {
+        "std::thread::~thread", "std::thread::operator=", "std::__1::thread::~thread",
+        "std::__1::thread::operator="
+    };
+    const json_t *frames = runtime_frames(report);
+    size_t at = find_named(frames, "std::terminate");
+    size_t escape = find_named(frames, "__cxa_call_terminate");
+    if (at == SIZE_MAX && escape == SIZE_MAX)
+        return false;
+    // libstdc++'s own
+    if (at == SIZE_MAX)
+        at = escape - 1;
+    else if (is_function_named(frame_function(frames, at + 1), "std::__terminate"))
+        at++;
+    bool rethrown = find_named(frames, "__cxa_rethrow") == at + 1;
+    bool thrown = !rethrown && is_thrower(frame_function(frames, at + 1));
+    crash_words_set_kind(crash,
+                         thrown ? CRASH_KIND_UNCAUGHT_EXCEPTION : CRASH_KIND_TERMINATE);
+    if (thrown)
+        (void)name_escape(report, crash);
+    if (rethrown)
+        set_word(crash, "reason", "nothing-to-rethrow");
+    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+        if (is_function_named(frame_function(frames, at + 1), threads[i]))
+            set_word(crash, "reason", "joinable-thread");
+    note_raiser(report, crash, at + 1);
+    return true;
+}
+
+// name_handled reports that the exception was caught: other code than what unwinds
+// called std::terminate while it was handled, as coroutines do with what escapes them.
+static bool name_handled(const json_t *report, json_t *crash)
+{
+    const json_t *frames = runtime_frames(report);
+    size_t at = find_named(frames, "std::terminate");
+    const char *caller = at != SIZE_MAX ? frame_function(frames, at + 1) : "";
+    if (caller[0] == 0 || is_thrower(caller))
+        return false;
+    set_word(crash, "reason", "handled");
+    note_raiser(report, crash, at + 1);
     return true;
 }
 

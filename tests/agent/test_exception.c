@@ -24,7 +24,8 @@ enum {
     AT_WHAT = 0x400,
     AT_INNER_HEADER = 0x440,
     AT_INNER = AT_INNER_HEADER + 112,
-    TARGET_BYTES = 0x4c0,
+    AT_CODE = 0x4c0,
+    TARGET_BYTES = 0x4e0,
 };
 
 static uint8_t target[TARGET_BYTES];
@@ -79,6 +80,29 @@ static void exception_is_named_with_the_text_of_its_base(void **state)
     assert_int_equal(read_target(&found), CH_OK);
     assert_string_equal(found.type, "ledger::closed");
     assert_string_equal(found.what, "the book is shut");
+}
+
+// The code of std::terminate on AArch64: `bl get_terminate; bl FUNCTION`, in which that
+// function, which calls the handler, is 16 bytes before it.
+static void exception_is_found_by_the_signed_address_of_a_call_of_aarch64(void **state)
+{
+    (void)state;
+    struct memory_reader reader = fake_memory_reader(&memory);
+    struct exception found = { 0 };
+    struct exception_place arm = place;
+    arm.code.arch = UNWIND_ARCH_AARCH64;
+    arm.terminate = BASE + AT_CODE;
+    put(AT_CODE, UINT64_C(0x97fffffb97000000));
+    put(AT_STACK + 24, UINT64_C(0x002a000000000000) + arm.terminate + 8);
+    assert_int_equal(exception_read(&reader, &arm, &found), CH_OK);
+    assert_string_equal(found.type, "ledger::closed");
+    put(AT_STACK + 24, UINT64_C(0x002a000000000000) + arm.terminate - 8);
+    assert_int_equal(exception_read(&reader, &arm, &found), CH_OK);
+    put(AT_STACK + 24, arm.terminate - 16); // where it begins, no call has returned to
+    assert_int_equal(exception_read(&reader, &arm, &found), CH_ERR_NOT_FOUND);
+    arm.code.arch = UNWIND_ARCH_AMD64;
+    put(AT_STACK + 24, arm.terminate - 8);
+    assert_int_equal(exception_read(&reader, &arm, &found), CH_ERR_NOT_FOUND);
 }
 
 static void exception_that_is_being_handled_is_none(void **state)
@@ -218,6 +242,8 @@ int main(void)
                                build),
         cmocka_unit_test_setup(
             exception_that_keeps_itself_or_no_exception_has_none_nested, build),
+        cmocka_unit_test_setup(
+            exception_is_found_by_the_signed_address_of_a_call_of_aarch64, build),
         cmocka_unit_test(exception_in_damaged_memory_is_bounded),
         cmocka_unit_test(exception_type_names_are_readable_where_they_are_plain),
         cmocka_unit_test(abort_message_is_read_bounded_and_made_one_line),

@@ -330,6 +330,36 @@ diagnosis_says_that_terminate_was_called_for_a_handled_exception(void **state)
     assert_string_equal(summaries[1], "Uncaught exception int, thrown in give_up");
 }
 
+static void diagnosis_claims_no_lack_of_an_exception_where_one_was_thrown(void **state)
+{
+    (void)state;
+    static const char *const thrown[] = { "abort", "std::terminate()", "__cxa_throw",
+                                          "give_up" };
+    static const char *const escaping[] = { "abort", "__cxa_call_terminate", "give_up",
+                                            "main" };
+    static const char *const called[] = { "abort", "std::terminate()", "give_up",
+                                          "main" };
+    static const struct {
+        const char *const *frames;
+        const char *summary;
+    } cases[] = {
+        { thrown, "Uncaught exception of a type that is not known, in give_up" },
+        { escaping, "Uncaught exception of a type that is not known; it was leaving a "
+                    "noexcept function, in give_up" },
+        { called, "std::terminate was called, without an exception, in give_up" },
+    };
+    char summaries[3][128];
+    for (size_t i = 0; i < 3; i++) {
+        json_t *report = report_with_frames(cases[i].frames, 4);
+        diagnosis_refine(report);
+        (void)snprintf(summaries[i], sizeof(summaries[i]), "%s",
+                       report_string(json_object_get(report, "crash"), "summary"));
+        json_decref(report);
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(summaries[i], cases[i].summary);
+}
+
 // A report of a crash on AArch64, as a raw report has it. bytes NULL: the processor
 // went to address.
 static json_t *report_of_aarch64(const char *bytes, const char *address)
@@ -535,6 +565,7 @@ int main(void)
         cmocka_unit_test(diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw),
         cmocka_unit_test(
             diagnosis_says_that_terminate_was_called_for_a_handled_exception),
+        cmocka_unit_test(diagnosis_claims_no_lack_of_an_exception_where_one_was_thrown),
     };
     return cmocka_run_group_tests_name("symbolizer/diagnosis", tests, NULL, NULL);
 }
