@@ -110,6 +110,8 @@ class scoped_tag
 };
 
 // breadcrumb records an event, formatted as printf does.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 template <typename... Arguments>
 void breadcrumb(const char *format, Arguments... arguments) noexcept
 {
@@ -120,6 +122,7 @@ void breadcrumb(const char *format, Arguments... arguments) noexcept
         std::snprintf(message, sizeof(message), format, arguments...);
     crashhook_breadcrumb(message);
 }
+#pragma GCC diagnostic pop
 
 // A scoped_breadcrumb records that a piece of work begins, and that it ends or is left
 // by an exception.

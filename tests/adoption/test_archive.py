@@ -30,7 +30,7 @@ STUBS = (("riscv64-linux-gnu", "riscv64"), ("powerpc64le-linux-gnu", "ppc64le"),
          ("i686-linux-gnu", "i386"))
 LEAST_CASES = 6 if not FULL else 15  # for each linker that is installed
 WARNINGS = ("-Werror -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow "
-            "-Wcast-qual -Wcast-align -Wundef").split()
+            "-Wcast-qual -Wcast-align -Wundef -Wformat=2").split()
 C_CALLER = """
 #include <crashhook/crashhook.h>
 #include <crashhook/flight.h>
