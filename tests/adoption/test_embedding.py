@@ -48,6 +48,23 @@ include(FetchContent)
 FetchContent_Declare(crashhook URL file:///crashhook.tar.gz)
 FetchContent_MakeAvailable(crashhook)
 """
+MESON = """
+project('shop', 'c', default_options: ['c_std=c11', 'werror=true', 'warning_level=3', 'unity=on',
+                                       'b_lto=true', 'default_library=static', 'buildtype=debug'])
+static = subproject('crashhook').get_variable('crashhook_static_dep')
+executable('shop', 'program.c', dependencies: static, install: true)
+executable('shop-shared', 'program.c', dependencies: subproject('crashhook').get_variable(
+           'crashhook_dep'), install: true, install_rpath: '$ORIGIN/../lib')
+"""
+UNKNOWN = """
+[binaries]
+c = 'gcc'
+[host_machine]
+system = 'linux'
+cpu_family = 'riscv64'
+cpu = 'riscv64'
+endian = 'little'
+"""
 INSTALLED = ("libexec/crashhook/crashhook-agent", "lib*/libcrashhook.so", "lib*/libcrashhook.a",
              "include/crashhook/crashhook.h", "lib*/pkgconfig/crashhook-static.pc",
              "lib*/cmake/crashhook/crashhook-config.cmake")
@@ -84,6 +101,9 @@ class Embedding(unittest.TestCase):
     def check_installed(self):
         prefix = os.path.join(self.folder, "prefix")
         adopter.run(self, "cmake", "--install", self.build, "--prefix", prefix)
+        return self.check_prefix(prefix)
+
+    def check_prefix(self, prefix):
         for pattern in INSTALLED:
             self.assertNotEqual(subprocess.run(["sh", "-c", f"ls {prefix}/{pattern}"], check=False,
                                                stdout=subprocess.PIPE).stdout, b"", pattern)
@@ -159,14 +179,41 @@ class Embedding(unittest.TestCase):
         shutil.rmtree(self.build)
         self.crash_and_check((program,))
 
+    def meson(self, program, *options):
+        if shutil.which("meson") is None:
+            self.skipTest("meson is not installed")
+        adopter.write(self.folder, "meson.build", MESON)
+        adopter.write(self.folder, "program.c", program)
+        os.mkdir(os.path.join(self.folder, "subprojects"))
+        os.symlink(SOURCE, os.path.join(self.folder, "subprojects", "crashhook"))
+        return adopter.run(self, "meson", "setup", self.build, self.folder, "--libdir=lib",
+                           *options) + adopter.run(self, "meson", "compile", "-C", self.build)
+
+    def test_a_strict_project_of_meson_is_reported_by_the_agent_that_comes_with_it(self):
+        prefix = os.path.join(self.folder, "prefix")
+        self.meson(adopter.PROGRAM, "--prefix=" + prefix)
+        self.crash_and_check((self.build, "shop"), (self.build, "shop-shared"))
+        adopter.run(self, "meson", "install", "-C", self.build)
+        self.check_prefix(prefix)
+
+    def test_an_unknown_processor_gets_a_library_of_meson_that_says_so(self):
+        cross = adopter.write(self.folder, "cross.ini", UNKNOWN)
+        said = self.meson(adopter.WITHOUT_HANDLER.replace("#include <crashhook/flight.h>\n", ""),
+                          "--cross-file=" + cross)
+        self.assertEqual(len(re.findall("crashhook: no handler for this processor", said)), 1)
+        self.check_without_handler()
+
+    def check_without_handler(self):
+        for name in ("shop", "shop-shared"):
+            done = subprocess.run([os.path.join(self.build, name)], check=False)
+            self.assertEqual(done.returncode, 7)
+
     def test_an_unknown_processor_gets_a_library_that_says_so(self):
         said = self.configure(f"add_subdirectory({SOURCE} crashhook)", "-DCRASHHOOK_HAS_HANDLER=OFF")
         self.assertEqual(len(re.findall("crashhook: no handler for this processor", said)), 1)
         adopter.write(self.folder, "program.c", adopter.WITHOUT_HANDLER)
         self.make()
-        for name in ("shop", "shop-shared"):
-            done = subprocess.run([os.path.join(self.build, name)], check=False)
-            self.assertEqual(done.returncode, 7)
+        self.check_without_handler()
 
 
 if __name__ == "__main__":

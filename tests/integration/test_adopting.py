@@ -119,12 +119,18 @@ class Adopting(unittest.TestCase):
     def test_with_meson_and_an_installed_crashhook(self):
         self.meson()
 
-    def test_with_mesons_wrap(self):
+    def test_with_mesons_wrap_and_a_cmake_that_builds_no_agent(self):
+        old = os.path.join(self.folder, "cmake-3.10")
+        with open(old, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\necho cmake version 3.10.2\n")
+        os.chmod(old, 0o755)
+        with open(old + ".ini", "w", encoding="ascii") as file:
+            file.write(f"[binaries]\ncmake = '{old}'\n")
         for which in ("crashhook-static", "crashhook"):
             place = os.path.join(self.folder, "adopting", "meson", "subprojects", "crashhook")
             if not os.path.exists(place):
                 os.symlink(SOURCE, place)
-            self.meson("--wrap-mode=forcefallback", which=which)
+            self.meson("--wrap-mode=forcefallback", "--native-file", old + ".ini", which=which)
 
     def plain_service(self):
         path = os.path.join(self.folder, "plain")
