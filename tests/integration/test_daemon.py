@@ -12,6 +12,7 @@ import unittest
 
 import harness
 from harness import Scene, crashed_thread, names_of, program, wait_for
+from place import needs_freedom_of_calls
 
 
 def daemons(scene):
@@ -138,9 +139,11 @@ class Daemon(unittest.TestCase):
             tiers = [report["agent"]["tier"] for report in scene.reports()]
             self.assertEqual(tiers, ["ptrace", "ptrace"])
 
+    @needs_freedom_of_calls
     def test_a_program_that_closes_every_descriptor_is_reported_all_the_same(self):
         self.reported("closes")
 
+    @needs_freedom_of_calls
     def test_nothing_is_sent_to_what_has_the_number_of_its_socket(self):
         ended = self.reported("reuses", count=2)
         self.assertEqual(ended.stdout, "nothing\n")
@@ -185,6 +188,7 @@ class Daemon(unittest.TestCase):
                                                 stderr=subprocess.DEVNULL).returncode == 0)
             self.assertEqual(os.listdir(scene.spool), [])
 
+    @needs_freedom_of_calls
     def test_a_killed_one_is_replaced_in_the_crash(self):
         with Scene() as scene:
             process = scene.start([program("tells"), "hangs"], CRASHHOOK_MODE="daemon")

@@ -67,6 +67,13 @@ def no_root():
     return "" if os.geteuid() == 0 else "not root"
 
 
+def no_freedom_of_calls():
+    """Whether a seccomp filter is on, as in a container: nothing is started then for a program in
+    a crash, nor copied, because the filter might end it for that."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return "" if "\nSeccomp:\t0\n" in file.read() else "a seccomp filter is on here"
+
+
 def has_capability(number):
     with open("/proc/self/status", encoding="ascii") as file:
         effective = next(line for line in file if line.startswith("CapEff:")).split()[1]
@@ -117,5 +124,6 @@ def rust_minor(compiler):
 needs_namespaces = _needs(no_namespaces)
 needs_mounts = _needs(no_mounts)
 needs_root = _needs(no_root)
+needs_freedom_of_calls = _needs(no_freedom_of_calls)
 needs_tracing = _needs(no_tracing)
 needs_rust = _needs(no_rust)
