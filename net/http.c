@@ -60,6 +60,7 @@ struct transfer {
     size_t file_bytes; // of the answer, written to a file
     char retry_after[DATE_SIZE];
     char date[DATE_SIZE];
+    off_t file_start;    // position of the request's file
     const char *refused; // why we aborted it
 };
 
@@ -147,6 +148,12 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
     if (transfer->header_bytes > HEADERS_MAX_BYTES) {
         transfer->refused = "its headers are too long";
         return 0;
+    }
+    // Those of a proxy and of responses before the final one come, too.
+    if (size * count > 5 && strncmp(bytes, "HTTP/", 5) == 0) {
+        transfer->retry_after[0] = 0;
+        transfer->date[0] = 0;
+        text_clear(kept);
     }
     take_short(bytes, size * count, "retry-after", transfer->retry_after);
     take_short(bytes, size * count, "date", transfer->date);
@@ -284,8 +291,19 @@ static void set_limits(CURL *client, const struct http_request *request)
     }
 }
 
-static void set_body(CURL *client, const struct http_request *request)
+// rewind_file is called where the server did not take what was sent, as when it refuses
+// a stream of HTTP/2. Without it libcurl goes to the beginning of the file.
+static int rewind_file(void *context, curl_off_t offset, int origin)
 {
+    const struct transfer *transfer = context;
+    return fseeko(transfer->request->file, transfer->file_start + offset, origin) == 0
+               ? CURL_SEEKFUNC_OK
+               : CURL_SEEKFUNC_FAIL;
+}
+
+static void set_body(CURL *client, struct transfer *transfer)
+{
+    const struct http_request *request = transfer->request;
     if (request->body != NULL) {
         curl->easy_setopt(client, CURLOPT_POST, 1L);
         curl->easy_setopt(client, CURLOPT_POSTFIELDS, request->body);
@@ -296,9 +314,11 @@ static void set_body(CURL *client, const struct http_request *request)
         curl->easy_setopt(client, CURLOPT_UPLOAD, 1L);
         curl->easy_setopt(client, CURLOPT_READDATA, request->file);
         curl->easy_setopt(client, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->size);
-        // When a connection that was used before breaks, libcurl sends the whole file
-        // again: from its beginning, not from the position that it had.
-        if (request->size >= LARGE_FILE_BYTES || ftello(request->file) != 0)
+        transfer->file_start = ftello(request->file);
+        curl->easy_setopt(client, CURLOPT_SEEKFUNCTION, rewind_file);
+        curl->easy_setopt(client, CURLOPT_SEEKDATA, transfer);
+        // When a connection that was used before breaks, libcurl sends all of it again.
+        if (request->size >= LARGE_FILE_BYTES)
             curl->easy_setopt(client, CURLOPT_FRESH_CONNECT, 1L);
     }
     if (request->method != NULL)
@@ -334,7 +354,7 @@ static void set_options(const struct http_request *request,
     curl->easy_setopt(client, CURLOPT_HTTPHEADER, headers);
     set_authorities(client);
     set_limits(client, request);
-    set_body(client, request);
+    set_body(client, transfer);
     if (request->signature != NULL)
         set_signature(client, request->signature);
     curl->easy_setopt(client, CURLOPT_WRITEFUNCTION, take_answer_body);

@@ -21,10 +21,12 @@ import zipfile
 
 import fault_server
 from fault_server import FaultServer, answer
+from listener import Listener
 from spool_folder import BUILD, CRASHHOOK, closed_port
 
 COLLECTOR = os.path.join(BUILD, "bin", "crashhook-collector")
 STORED = b'{"build_id":"x"}'
+LAST = 5000  # bytes of a file that are still to be sent
 
 
 def clean_environment(**variables):
@@ -496,6 +498,32 @@ class Cutting(socketserver.ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
 
+class Reusing(Listener):
+    """Has all of a file but its last bytes; what was sent of them over the connection of
+    the questions is not taken, and that connection breaks."""
+
+    def __init__(self, size):
+        self.size, self.parts = size, []
+        self.url = f"http://127.0.0.1:{self.listen()}"
+
+    def _serve(self, connection):
+        with connection, connection.makefile("rb") as lines:
+            asked = 0
+            while (line := lines.readline()):
+                headers = dict(iter(lambda: lines.readline().lower().strip().partition(b": ")
+                                    [::2], (b"", b"")))
+                if not line.startswith(b"PUT"):
+                    asked += 1
+                    body = b'{"offset":%d}' % (self.size - LAST)
+                    connection.sendall(b"HTTP/1.1 200 x\r\nContent-Length: %d\r\n\r\n" %
+                                       len(body) + body * line.startswith(b"GET"))
+                    continue
+                self.parts.append(lines.read(int(headers[b"content-length"])))
+                if asked != 0:
+                    return
+                connection.sendall(fault_server.response(201, STORED))
+
+
 class WithTheCollector(Folder):
     @contextlib.contextmanager
     def collector(self):
@@ -544,6 +572,15 @@ class WithTheCollector(Folder):
             offset = int(second.removeprefix(first + "&offset="))
             self.assertTrue(1 << 20 < offset < 12 << 20, second)
             self.check_stored(file)
+
+    def test_a_part_that_is_sent_again_by_itself_is_that_part(self):
+        file = self.build("one", "aa01", padding=5 << 20)
+        with open(file, "rb") as whole:
+            content = whole.read()
+        with Reusing(len(content)) as server:
+            done = self.upload(server.url, file)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(server.parts, [content[-LAST:]] * 2)
 
     def test_an_upload_goes_on_in_a_later_run(self):
         file = self.build("one", "abcdef0123", padding=24 << 20)

@@ -263,6 +263,15 @@ class Failures(unittest.TestCase):
             wait = spool.state(spool.ids[0])[0]["next_time"] - time.time()
             self.assertTrue(400 < wait < 760, wait)
 
+    def test_headers_of_a_response_before_the_final_one_are_not_its_headers(self):
+        def hint(connection, _):
+            connection.sendall(b"HTTP/1.1 103 Early Hints\r\nRetry-After: 5000\r\n\r\n" +
+                               fault_server.response(503))
+        with Spool() as spool, FaultServer(hint) as server:
+            done = spool.upload("--url", server.url, CRASHHOOK_TIMEOUT="900ms")
+            self.assertEqual(done.returncode, 1)
+            state = spool.state(spool.ids[0])[0]
+            self.assertLess(state["next_time"] - state["last_time"], 1000)
 
     def test_whatever_retry_after_says_a_report_is_sent_at_most_once_a_second(self):
         now = time.time()
