@@ -15,15 +15,15 @@ void collector_judge(const struct http_reply *reply, const char *id,
     verdict_begin(out);
     out->wait_s = reply->retry_after_s;
     const char *error = report_string(answer, "error");
-    if (error == NULL && (reply->status == 404 || reply->status == 405)) {
-        // A proxy in front of a collector that is being replaced answers so.
-        verdict_down(out,
-                     "its answer (%ld) is not a collector's; is the address right?",
-                     (long)reply->status);
-        return;
-    }
     if (reply->status < 200 || reply->status >= 300) {
         verdict_refused(reply, "the report", error, out);
+        // A proxy in front of a collector that is being replaced answers 404, and one
+        // that is asked in the wrong way 400. What is too large for it stays so.
+        if (out->state == TARGET_FAILED && error == NULL && reply->status != 413)
+            verdict_down(out,
+                         "its answer (%d) is not a collector's; is the address"
+                         " right?",
+                         reply->status);
         return;
     }
     const char *taken = report_string(answer, "id");

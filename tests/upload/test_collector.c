@@ -29,9 +29,11 @@ static void collector_has_a_report_once_it_names_it(void **state)
 static void collector_trouble_is_the_targets_and_passes(void **state)
 {
     (void)state;
-    // A proxy answers 404 and 405 where there is no collector.
-    static const int trouble[] = { 301, 302, 307, 401, 403, 404, 405, 407,
-                                   408, 425, 429, 500, 502, 503, 599, 999 };
+    // A proxy answers 404 and 405 where there is no collector, and 400 where it is
+    // asked for one in clear.
+    static const int trouble[] = { 301, 302, 307, 400, 401, 403, 404,
+                                   405, 407, 408, 410, 415, 421, 422,
+                                   425, 429, 500, 502, 503, 599, 999 };
     for (size_t i = 0; i < sizeof(trouble) / sizeof(trouble[0]); i++) {
         struct verdict verdict = judge(trouble[i], "{}");
         assert_int_equal(verdict.state, TARGET_PENDING);
@@ -49,6 +51,7 @@ static void collector_refusals_are_the_reports_and_for_good(void **state)
         assert_int_equal(verdict.state, TARGET_FAILED);
         assert_false(verdict.target_down);
     }
+    assert_int_equal(judge(413, "<html>").state, TARGET_FAILED); // for a proxy, too
 }
 
 static void collector_words_become_one_plain_line(void **state)

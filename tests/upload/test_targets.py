@@ -115,7 +115,7 @@ class Faults:
         self.assertIn("413", self.failed_after(answer(413)))
 
     def test_a_report_that_is_refused(self):
-        self.assertIn("400", self.failed_after(answer(400)))
+        self.assertIn("400", self.failed_after(answer(400, b'{"error":"no"}')))
 
     def test_an_answer_that_is_no_json(self):
         self.assertIn("is the address right",
