@@ -9,6 +9,9 @@
 #include "net/http.h"
 #include "report/value/report.h"
 
+// What separates the addresses of CRASHHOOK_URL.
+#define URL_SPACE " \t\n"
+
 enum { ANSWER_OK = 200, ANSWER_MISSING = 404, ID_SIZE = 100 };
 
 bool collector_is_url(const char *argument)
@@ -28,8 +31,8 @@ enum ch_status collector_base(const struct session *session, const char *url,
                               struct text *out)
 {
     const char *at = url != NULL ? url : session->settings.url;
-    for (; at != NULL && *at != 0; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
+    for (; at != NULL && *at != 0; at += strspn(at, URL_SPACE)) {
+        size_t length = strcspn(at, URL_SPACE);
         struct text CH_CLEANUP(text_deinit) one = { 0 };
         text_append(&one, at, length);
         if (text_ok(&one) && collector_is_url(one.bytes)) {
@@ -76,8 +79,8 @@ static bool is_configured(const struct session *session, const char *base)
     const char *at = session->settings.url;
     if (at == NULL)
         return true;
-    for (; *at != 0; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
+    for (; *at != 0; at += strspn(at, URL_SPACE)) {
+        size_t length = strcspn(at, URL_SPACE);
         if (strncmp(at, base, strlen(base)) == 0 &&
             (length == strlen(base) || at[strlen(base)] == '/'))
             return true;

@@ -50,6 +50,11 @@ class Terminal(unittest.TestCase):
             self.assertIn(fingerprint_of(group), done.stdout)
             self.assertIn(function_of(group), done.stdout)
 
+    def test_addresses_of_servers_may_be_on_lines_of_their_own(self):
+        lines = f"otlp+http://127.0.0.1:1\n{self.collector.url}\n\thttp://127.0.0.1:1"
+        done = crashhook("groups", "is:rising", **{**self.about, "CRASHHOOK_URL": lines})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_report_is_shown_by_its_address_and_a_group_by_its_newest(self):
         newest = self.collector.json("GET", "/api/v1/reports?limit=1&group=" +
                                      fingerprint_of(0))[1]["reports"][0]["id"]
