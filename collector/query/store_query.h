@@ -62,6 +62,7 @@ enum query_clause {
     CLAUSE_COUNTED_BOUNDED, // and so are reports
     CLAUSE_MARKED,          // groups were found before,
     CLAUSE_FEW,             // with few reports
+    CLAUSE_NUMBERS,         // reports are listed by their numbers alone
     CLAUSE_NEGATED,         // of a term, from here on
     CLAUSE_JOINED,          // an alternative of the term before it
     CLAUSE_OPENS,           // the first of several alternatives

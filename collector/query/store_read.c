@@ -119,13 +119,14 @@ static bool narrow_to_marked(struct store_query *query, struct sql *sql,
     return marked->count != 0;
 }
 
-// list_narrowed visits the rows of the reports that a filter accepts.
+// list_narrowed visits the rows of the reports that a filter accepts, or their numbers.
 static enum ch_status list_narrowed(struct sql *sql, const struct store_filter *filter,
-                                    const struct store_look *look, sql_row_fn *visit,
-                                    void *context)
+                                    const struct store_look *look, bool numbers,
+                                    sql_row_fn *visit, void *context)
 {
     CH_CLEANUP(store_query_deinit) struct store_query query;
     store_query_begin(&query, sql->dialect, filter, look);
+    query.holds[CLAUSE_NUMBERS] = numbers;
     CH_CLEANUP(marked_deinit) struct marked_groups marked = { 0 };
     enum ch_status status = CH_OK;
     if (filter->group == NULL && store_query_finds_by_group(&query)) {
@@ -141,13 +142,14 @@ static enum ch_status list_narrowed(struct sql *sql, const struct store_filter *
 
 static enum ch_status look_and_list_reports(struct store *store,
                                             const struct store_filter *filter,
-                                            sql_row_fn *visit, void *context)
+                                            bool numbers, sql_row_fn *visit,
+                                            void *context)
 {
     CH_CLEANUP(store_look_deinit) struct store_look look = { 0 };
     struct sql *reader = store_borrow_to_list(store);
     enum ch_status status = store_query_look(store, reader, filter, &look);
     if (status == CH_OK)
-        status = list_narrowed(reader, filter, &look, visit, context);
+        status = list_narrowed(reader, filter, &look, numbers, visit, context);
     store_return(store, reader);
     return status;
 }
@@ -163,7 +165,7 @@ enum ch_status store_list_reports(struct store *store,
                                .context = context,
                                .limit = filter->limit,
                                .next = next };
-    return look_and_list_reports(store, filter, list_report, &listing);
+    return look_and_list_reports(store, filter, false, list_report, &listing);
 }
 
 // counting is what store_count_values works with.
@@ -222,8 +224,8 @@ enum ch_status store_count_values(struct store *store,
     struct counting counting = { .limit = asked->filter->limit,
                                  .visit = visit,
                                  .context = context };
-    enum ch_status status =
-        look_and_list_reports(store, asked->filter, take_counted_report, &counting);
+    enum ch_status status = look_and_list_reports(store, asked->filter, true,
+                                                  take_counted_report, &counting);
     found->more = counting.count > counting.limit;
     found->count = (int64_t)(found->more ? counting.limit : counting.count);
     if (status == CH_OK)

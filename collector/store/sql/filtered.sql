@@ -64,7 +64,9 @@ WHERE 1 = 1 AND g.number = {GROUP_OF_KEY}
 -- name: STORE_LIST_REPORTS
 -- marked: the groups were found before. An expression keeps the index of its column from
 -- being used.
-SELECT {REPORT_COLUMNS}
+SELECT
+    {REPORT_COLUMNS}                        --: !numbers
+    r.number                                --: numbers
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 WHERE 1 = 1

@@ -27,13 +27,14 @@ WHERE fingerprint = ?1
 SELECT day, count FROM group_days WHERE group_number = ?1 AND day > ?2
 
 -- part: VALUES_OF_LISTED
--- The same with the day of each report, in days since 1970, as kind {FACET_DAY}. Programs
--- are counted by name: one in a folder for each release is one program.
+-- The same with the day of each report, in days since 1970, as kind {FACET_DAY}; marks only
+-- if @ is their kind or 0. Programs are counted by name: one in a folder for each release
+-- is one program.
 SELECT number, kind, CASE WHEN kind = {FACET_EXECUTABLE} THEN {PROGRAM_OF value}
     ELSE value END AS value
-FROM ({FACETS_OF_LISTED}) f
+FROM ({FACETS_OF_LISTED AND (@ = 0 OR @ BETWEEN {FACET_KIND} AND {FACET_FREED_IN})}) f
 UNION ALL
-SELECT r.number, {FACET_DAY}, CAST(r.time / 86400000 AS text)
+SELECT r.number, CAST({FACET_DAY} AS bigint), CAST(r.time / 86400000 AS text)
 FROM reports r WHERE r.number {LISTED}
 
 -- name: STORE_COUNT_VALUES
@@ -42,7 +43,7 @@ FROM reports r WHERE r.number {LISTED}
 SELECT kind, value, '' AS then_value, count, max(count) OVER (PARTITION BY kind) AS most
 FROM (SELECT kind, value, count(*) AS count,
         row_number() OVER (PARTITION BY kind ORDER BY count(*) DESC, value) AS place
-    FROM ({VALUES_OF_LISTED}) v
+    FROM ({VALUES_OF_LISTED ?2}) v
     WHERE CASE WHEN ?2 <> 0 THEN kind = ?2
         ELSE kind NOT IN ({FACET_TITLE}, {FACET_SUMMARY}, {FACET_DAY}, {FACET_SIGNAL})
             AND (kind < {FACET_FRAME} OR kind > {FACET_MESSAGE}) END
@@ -52,10 +53,9 @@ ORDER BY kind, CASE WHEN kind = {FACET_DAY} THEN value ELSE '' END DESC, place
 
 -- name: STORE_CROSS_VALUES
 -- The same for each value of the kind ?2 with each of the kind ?4.
-WITH v AS ({VALUES_OF_LISTED})
 SELECT a.kind, a.value, b.value AS then_value, count(*) AS count, 0 AS most
-FROM v a
-JOIN v b ON b.number = a.number
+FROM ({VALUES_OF_LISTED ?2}) a
+JOIN ({VALUES_OF_LISTED ?4}) b ON b.number = a.number
 WHERE a.kind = ?2 AND b.kind = ?4
 GROUP BY a.kind, a.value, b.value
 ORDER BY 4 DESC, a.value, b.value LIMIT ?3

@@ -63,9 +63,12 @@ json_each(m.list) j
 json_array_elements_text(CAST(m.list AS json)) AS j(value)
 
 -- part: FACETS_OF_LISTED
--- All values that the reports in the list ?1 have, in their columns, tags and marks.
+-- All values that the reports in the list ?1 have, in their columns, tags and marks; marks
+-- only @. Where a column has the same type in all of a UNION, PostgreSQL looks at a kind
+-- inside of it.
 SELECT number, group_number, kind, value, time
-FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
+FROM (SELECT r.number AS number, r.group_number AS group_number,
+    CAST(k.column1 AS bigint) AS kind,
     CASE k.column1 WHEN {FACET_TITLE} THEN r.title WHEN {FACET_SUMMARY} THEN r.summary
         WHEN {FACET_EXECUTABLE} THEN r.executable WHEN {FACET_HOSTNAME} THEN r.hostname
         WHEN {FACET_RELEASE} THEN r.release WHEN {FACET_ENVIRONMENT} THEN r.environment
@@ -76,14 +79,15 @@ FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS ki
         ({FACET_ENVIRONMENT}), ({FACET_SIGNAL}), ({FACET_SIGNAL_NAME})) k
     WHERE r.number {LISTED}
     UNION ALL
-    SELECT r.number, r.group_number, {FACET_TAG}, t.key || {LINE_END} || t.value, r.time
+    SELECT r.number, r.group_number, CAST({FACET_TAG} AS bigint),
+        t.key || {LINE_END} || t.value, r.time
     FROM reports r JOIN tags t ON t.report = r.number
     WHERE r.number {LISTED}
     UNION ALL
     SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
         substr(j.value, 4), r.time
     FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN {MARK_ELEMENTS}
-    WHERE r.number {LISTED}) carried
+    WHERE r.number {LISTED} @) carried
 WHERE value <> ''
 
 -- part: FACETS_MERGE

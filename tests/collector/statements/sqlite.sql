@@ -86,7 +86,8 @@ ON CONFLICT(group_number, day) DO UPDATE SET count = group_days.count + excluded
 INSERT INTO facets(group_number, kind, value, count, last_seen)
 SELECT group_number, kind, value, count(*), max(time)
 FROM (SELECT number, group_number, kind, value, time
-    FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
+    FROM (SELECT r.number AS number, r.group_number AS group_number,
+        CAST(k.column1 AS bigint) AS kind,
         CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
         WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
         WHEN 5 THEN r.release WHEN 6 THEN r.environment
@@ -97,14 +98,15 @@ FROM (SELECT number, group_number, kind, value, time
             (6), (7), (8)) k
         WHERE r.number IN (SELECT value FROM json_each(?1))
         UNION ALL
-        SELECT r.number, r.group_number, 9, t.key || char(10) || t.value, r.time
+        SELECT r.number, r.group_number, CAST(9 AS bigint),
+        t.key || char(10) || t.value, r.time
         FROM reports r JOIN tags t ON t.report = r.number
         WHERE r.number IN (SELECT value FROM json_each(?1))
         UNION ALL
         SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
         substr(j.value, 4), r.time
         FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_each(m.list) j
-        WHERE r.number IN (SELECT value FROM json_each(?1))) carried
+        WHERE r.number IN (SELECT value FROM json_each(?1)) ) carried
     WHERE value <> '') gained
 GROUP BY group_number, kind, value
 ORDER BY 1, 2, 3
@@ -132,7 +134,8 @@ UPDATE facets
 SET count = facets.count - gone.n
 FROM (SELECT group_number, kind, value, count(*) AS n
     FROM (SELECT number, group_number, kind, value, time
-        FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
+        FROM (SELECT r.number AS number, r.group_number AS group_number,
+            CAST(k.column1 AS bigint) AS kind,
             CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
             WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
             WHEN 5 THEN r.release WHEN 6 THEN r.environment
@@ -143,14 +146,15 @@ FROM (SELECT group_number, kind, value, count(*) AS n
                 (6), (7), (8)) k
             WHERE r.number IN (SELECT value FROM json_each(?1))
             UNION ALL
-            SELECT r.number, r.group_number, 9, t.key || char(10) || t.value, r.time
+            SELECT r.number, r.group_number, CAST(9 AS bigint),
+            t.key || char(10) || t.value, r.time
             FROM reports r JOIN tags t ON t.report = r.number
             WHERE r.number IN (SELECT value FROM json_each(?1))
             UNION ALL
             SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
             substr(j.value, 4), r.time
             FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_each(m.list) j
-            WHERE r.number IN (SELECT value FROM json_each(?1))) carried
+            WHERE r.number IN (SELECT value FROM json_each(?1)) ) carried
         WHERE value <> '') lost GROUP BY group_number, kind, value) gone
 WHERE facets.group_number = gone.group_number AND facets.kind = gone.kind
 AND facets.value = gone.value
@@ -1061,7 +1065,8 @@ FROM (SELECT kind, value, count(*) AS count,
     FROM (SELECT number, kind, CASE WHEN kind = 3 THEN replace(value, rtrim(value, replace(value, '/', '')), '')
         ELSE value END AS value
         FROM (SELECT number, group_number, kind, value, time
-            FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
+            FROM (SELECT r.number AS number, r.group_number AS group_number,
+                CAST(k.column1 AS bigint) AS kind,
                 CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
                 WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
                 WHEN 5 THEN r.release WHEN 6 THEN r.environment
@@ -1072,17 +1077,18 @@ FROM (SELECT kind, value, count(*) AS count,
                     (6), (7), (8)) k
                 WHERE r.number IN (SELECT value FROM json_each(?1))
                 UNION ALL
-                SELECT r.number, r.group_number, 9, t.key || char(10) || t.value, r.time
+                SELECT r.number, r.group_number, CAST(9 AS bigint),
+                t.key || char(10) || t.value, r.time
                 FROM reports r JOIN tags t ON t.report = r.number
                 WHERE r.number IN (SELECT value FROM json_each(?1))
                 UNION ALL
                 SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
                 substr(j.value, 4), r.time
                 FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_each(m.list) j
-                WHERE r.number IN (SELECT value FROM json_each(?1))) carried
+                WHERE r.number IN (SELECT value FROM json_each(?1)) AND (?2 = 0 OR ?2 BETWEEN 10 AND 28)) carried
             WHERE value <> '') f
         UNION ALL
-        SELECT r.number, 30, CAST(r.time / 86400000 AS text)
+        SELECT r.number, CAST(30 AS bigint), CAST(r.time / 86400000 AS text)
         FROM reports r WHERE r.number IN (SELECT value FROM json_each(?1))) v
     WHERE CASE WHEN ?2 <> 0 THEN kind = ?2
     ELSE kind NOT IN (1, 2, 30, 7)
@@ -1092,10 +1098,12 @@ WHERE place <= ?3
 ORDER BY kind, CASE WHEN kind = 30 THEN value ELSE '' END DESC, place
 
 -- STORE_CROSS_VALUES
-WITH v AS (SELECT number, kind, CASE WHEN kind = 3 THEN replace(value, rtrim(value, replace(value, '/', '')), '')
+SELECT a.kind, a.value, b.value AS then_value, count(*) AS count, 0 AS most
+FROM (SELECT number, kind, CASE WHEN kind = 3 THEN replace(value, rtrim(value, replace(value, '/', '')), '')
     ELSE value END AS value
     FROM (SELECT number, group_number, kind, value, time
-        FROM (SELECT r.number AS number, r.group_number AS group_number, k.column1 AS kind,
+        FROM (SELECT r.number AS number, r.group_number AS group_number,
+            CAST(k.column1 AS bigint) AS kind,
             CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
             WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
             WHEN 5 THEN r.release WHEN 6 THEN r.environment
@@ -1106,21 +1114,47 @@ WITH v AS (SELECT number, kind, CASE WHEN kind = 3 THEN replace(value, rtrim(val
                 (6), (7), (8)) k
             WHERE r.number IN (SELECT value FROM json_each(?1))
             UNION ALL
-            SELECT r.number, r.group_number, 9, t.key || char(10) || t.value, r.time
+            SELECT r.number, r.group_number, CAST(9 AS bigint),
+            t.key || char(10) || t.value, r.time
             FROM reports r JOIN tags t ON t.report = r.number
             WHERE r.number IN (SELECT value FROM json_each(?1))
             UNION ALL
             SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
             substr(j.value, 4), r.time
             FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_each(m.list) j
-            WHERE r.number IN (SELECT value FROM json_each(?1))) carried
+            WHERE r.number IN (SELECT value FROM json_each(?1)) AND (?2 = 0 OR ?2 BETWEEN 10 AND 28)) carried
         WHERE value <> '') f
     UNION ALL
-    SELECT r.number, 30, CAST(r.time / 86400000 AS text)
-    FROM reports r WHERE r.number IN (SELECT value FROM json_each(?1)))
-SELECT a.kind, a.value, b.value AS then_value, count(*) AS count, 0 AS most
-FROM v a
-JOIN v b ON b.number = a.number
+    SELECT r.number, CAST(30 AS bigint), CAST(r.time / 86400000 AS text)
+    FROM reports r WHERE r.number IN (SELECT value FROM json_each(?1))) a
+JOIN (SELECT number, kind, CASE WHEN kind = 3 THEN replace(value, rtrim(value, replace(value, '/', '')), '')
+    ELSE value END AS value
+    FROM (SELECT number, group_number, kind, value, time
+        FROM (SELECT r.number AS number, r.group_number AS group_number,
+            CAST(k.column1 AS bigint) AS kind,
+            CASE k.column1 WHEN 1 THEN r.title WHEN 2 THEN r.summary
+            WHEN 3 THEN r.executable WHEN 4 THEN r.hostname
+            WHEN 5 THEN r.release WHEN 6 THEN r.environment
+            WHEN 7 THEN CAST(r.signal AS text) ELSE r.signal_name END AS value,
+            r.time AS time
+            FROM reports r CROSS JOIN (VALUES (1), (2),
+                (3), (4), (5),
+                (6), (7), (8)) k
+            WHERE r.number IN (SELECT value FROM json_each(?1))
+            UNION ALL
+            SELECT r.number, r.group_number, CAST(9 AS bigint),
+            t.key || char(10) || t.value, r.time
+            FROM reports r JOIN tags t ON t.report = r.number
+            WHERE r.number IN (SELECT value FROM json_each(?1))
+            UNION ALL
+            SELECT r.number, r.group_number, CAST(substr(j.value, 1, 2) AS bigint),
+            substr(j.value, 4), r.time
+            FROM reports r JOIN marks m ON m.report = r.number CROSS JOIN json_each(m.list) j
+            WHERE r.number IN (SELECT value FROM json_each(?1)) AND (?4 = 0 OR ?4 BETWEEN 10 AND 28)) carried
+        WHERE value <> '') f
+    UNION ALL
+    SELECT r.number, CAST(30 AS bigint), CAST(r.time / 86400000 AS text)
+    FROM reports r WHERE r.number IN (SELECT value FROM json_each(?1))) b ON b.number = a.number
 WHERE a.kind = ?2 AND b.kind = ?4
 GROUP BY a.kind, a.value, b.value
 ORDER BY 4 DESC, a.value, b.value LIMIT ?3
@@ -4119,9 +4153,11 @@ WHERE 1 = 1 AND g.number = coalesce((SELECT number FROM groups WHERE fingerprint
         AND fingerprint > :group AND fingerprint < :group || 'g' HAVING count(*) = 1))
 
 -- STORE_LIST_REPORTS
-SELECT r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,
-r.environment, r.executable, r.hostname, r.signal, r.revision, r.time, r.received,
-r.number, r.fingerprint, g.project
+SELECT
+{if !numbers}r.id, g.fingerprint AS group_id, r.title, r.summary, r.signal_name, r.release,
+    r.environment, r.executable, r.hostname, r.signal, r.revision, r.time, r.received,
+    r.number, r.fingerprint, g.project{end}
+{if numbers}r.number{end}
 FROM reports r
 JOIN groups g ON g.number = r.group_number
 WHERE 1 = 1
