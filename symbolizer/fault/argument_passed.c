@@ -273,8 +273,11 @@ static size_t fault_passes(struct fault *f, const struct library_function **out,
                            uint64_t *out_address)
 {
     size_t caller = fault_caller(f);
+    // Of an address that no memory can have the kernel reports none.
     const struct argument_step *step =
-        caller != 0 && report_address(f->crash, "address", out_address)
+        caller != 0 && (report_address(f->crash, "address", out_address) ||
+                        report_address(json_object_get(f->crash, "access"), "address",
+                                       out_address))
             ? argument_trace_step(&f->trace, caller)
             : NULL;
     *out = step != NULL && step->effects.flow == INSTRUCTION_CALLS

@@ -353,7 +353,7 @@ OWN int compare(const void *a, const void *b)
 }
 """]
     names = []
-    for value in ("null", "wild"):
+    for value in ("null", "wild", "text"):
         number, kind = VALUES[value]
         for called, body in LIBRARY.items():
             name = f"{value}_{called}"
