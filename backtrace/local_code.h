@@ -32,7 +32,7 @@ bool local_code_image(uint64_t address, struct local_image *out);
 const Elf64_Phdr *local_code_segments(const struct local_image *image, size_t *count);
 
 // local_code_segment stores the bounds of the segment of image that contains address,
-// and says whether it is loaded, and executable if that is asked for.
+// and returns whether it is loaded, and executable if that is asked for.
 bool local_code_segment(const struct local_image *image, uint64_t address,
                         bool executable, uint64_t *low, uint64_t *high);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people decide about the groups of a collector: resolve, reopen, ignore, assign,
+// Triage of the groups of a collector: resolve, reopen, ignore, assign,
 // comment, merge, split. Each command finds its groups first, so that an id may be
 // shortened and the answer can name the crash, and then sends one decision for each.
 #include <stdio.h>

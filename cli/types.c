@@ -251,8 +251,8 @@ static uint64_t *find_listed_slot(uint64_t *seen, size_t capacity, uint64_t hash
     return &seen[at];
 }
 
-// is_new_entry records an entry and says whether it was not listed before. If memory is
-// short, every entry counts as new.
+// is_new_entry records an entry and returns whether it was not listed before. If memory
+// is short, every entry counts as new.
 static bool is_new_entry(struct listing *listing, const struct text *entry)
 {
     if (listing->seen_count * 2 >= listing->seen_capacity) {

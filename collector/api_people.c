@@ -84,7 +84,7 @@ void api_revoke_token(struct http_request *request)
 }
 
 // names_somebody returns true if the filter is about one host or the value of a tag: a
-// slip must not remove everything.
+// mistake must not remove everything.
 static bool names_somebody(const struct store_filter *filter)
 {
     for (size_t i = 0; i < filter->term_count; i++) {

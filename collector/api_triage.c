@@ -17,8 +17,8 @@ static bool read_triage_version(struct http_request *request, const json_t *vers
     return true;
 }
 
-// read_triage reads the members of object, all of which have to be known: a slip in a
-// name must not make a decision of another one.
+// read_triage reads the members of object, all of which have to be known: a mistake in
+// a name must not make a decision of another one.
 static bool read_triage(struct http_request *request, json_t *object,
                         struct triage *out)
 {

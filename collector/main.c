@@ -53,7 +53,7 @@ enum {
     EXIT_USAGE = 2,
     STOP_MS = 5000,        // for the requests that are being served
     STOP_MAX_S = 20,       // for all of the rest
-    HEAP_SLACK = 8 << 20,  // free bytes at a heap's end that are not given back
+    HEAP_SLACK = 8 << 20,  // free bytes at a heap's end that are not released
     HEAP_STEP = 1 << 20,   // bytes that a heap grows by
     SIZE_LEAST = 64 << 20, // bytes of a store: an empty one takes some, too
     PATH_SIZE = STATE_PATH_SIZE

@@ -8,8 +8,8 @@
 // event_start finds where thread ids are. It is called once, before event_note.
 void event_start(void);
 
-// event_name_thread records the name that the calling thread gave itself. It is told
-// where the thread has ended by the time of the crash.
+// event_name_thread records the name that the calling thread gave itself. Reports have
+// it where the thread has ended by the time of the crash.
 void event_name_thread(const char *name);
 
 // event_note records a call that returns to caller. It makes no system call.

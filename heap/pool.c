@@ -185,7 +185,7 @@ static bool pool_open_slot(uint64_t slot, uint64_t bytes)
 }
 
 // pool_close_slot makes a slot inaccessible. The memory of all pages but the first is
-// given back.
+// released.
 static void pool_close_slot(const struct heap_block *block, uint64_t slot)
 {
     char *start = (char *)(uintptr_t)pool_slot_start(slot);

@@ -112,6 +112,6 @@ CH_CHECKED enum ch_status hotspot_layout_take(const struct memory_reader *reader
                                               const struct hotspot_table *table,
                                               struct hotspot_layout *layout);
 
-// hotspot_layout_check reads the version and says whether nothing is missing.
+// hotspot_layout_check reads the version and returns whether nothing is missing.
 CH_CHECKED enum ch_status hotspot_layout_check(const struct memory_reader *reader,
                                                struct hotspot_layout *layout);

@@ -166,7 +166,8 @@ static const struct offset_table offset_tables[] = {
       120 },
 };
 
-// where_words_go pairs each word with its member, and says which are in large states.
+// where_words_go pairs each word with its member, and returns which are in large
+// states.
 static const struct {
     size_t member;
     uint64_t limit;

@@ -4,8 +4,8 @@
 // them. A row that names a part that does not exist fails the build. The columns:
 //
 // - The name, after CRASH_KIND_.
-// - The word that reports and their schema have (crash.kind). Sentry and OTLP are told
-//   the same word, but the signal's name for UNKNOWN (upload/bodies/crash_type.h).
+// - The word that reports and their schema have (crash.kind). Sentry and OTLP get the
+//   same word, but the signal's name for UNKNOWN (upload/bodies/crash_type.h).
 // - How a title begins (report/grouping/title.c); NULL: with the signal's name.
 // - The function that makes crash.summary, without its summarize_
 //   (report/summary/crash_summary.c).
@@ -67,8 +67,9 @@
 
 #define CRASH_KIND_MEMBER(name, word, title, sentence, said) CRASH_KIND_##name,
 
-// crash_kind has two members beside the rows. CRASH_KIND_NONE: it is not known yet, or
-// the report has none. CRASH_KIND_OTHER: a word that this version does not know.
+// crash_kind has two members in addition to the rows. CRASH_KIND_NONE: it is not known
+// yet, or the report has none. CRASH_KIND_OTHER: a word that this version does not
+// know.
 enum crash_kind { CRASH_KIND_NONE, CRASH_KINDS(CRASH_KIND_MEMBER) CRASH_KIND_OTHER };
 
 // CRASH_KIND_BIT is the bit of a kind in a set of kinds.

@@ -432,7 +432,7 @@ static void mark_wanted(const struct ahead *ahead, const json_t *frames)
     }
 }
 
-// find_lacking marks the images of frames that have no cache yet, and says whether
+// find_lacking marks the images of frames that have no cache yet, and returns whether
 // there are any: mostly there are none, and no stack has to be looked at.
 static bool find_lacking(const struct symbolization *symbolization, bool *lacking)
 {
@@ -450,7 +450,7 @@ static bool find_lacking(const struct symbolization *symbolization, bool *lackin
     return any;
 }
 
-// mark_all marks what all stacks want and is lacking, and says whether there is any.
+// mark_all marks what all stacks want and is lacking, and returns whether there is any.
 static bool mark_all(const struct ahead *ahead, const bool *lacking)
 {
     const struct symbolization *symbolization = ahead->symbolization;

@@ -16,7 +16,7 @@
 void sentry_send(const struct target *target, const struct shipment *shipment,
                  struct verdict *out);
 
-// sentry_send_sessions sends counted starts, and says whether they were taken.
+// sentry_send_sessions sends counted starts, and returns whether they were taken.
 bool sentry_send_sessions(const struct target *target,
                           const struct sentry_sessions *sessions, uint64_t timeout_ms);
 

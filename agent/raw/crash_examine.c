@@ -642,7 +642,7 @@ void crash_examine(struct capture *capture, const struct waits *waits,
     raw_thread_name(capture, crash->tid, out->thread_name);
     read_stack_words(capture, out);
     *facts = (struct crash_facts){
-        .memory_tag = -1, // it is told with the operand, which is not known yet
+        .memory_tag = -1, // comes with the operand, which is not known yet
         .signal_only = crash->signal_only,
         .signal = info->si_signo,
         .code = info->si_code,

@@ -23,7 +23,7 @@
 
 enum { MINUTE_S = 60, DAY_S = 24 * 60 * 60 };
 
-// read_time_parts reads text by one of the formats; out_day: it says which day.
+// read_time_parts reads text by one of the formats; out_day: which day it is.
 static const char *read_time_parts(const char *text, struct tm *out, bool *out_day)
 {
     static const char *const formats[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",

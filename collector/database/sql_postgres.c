@@ -597,8 +597,8 @@ static enum ch_status postgres_query(struct sql *sql, const char *text,
     return status;
 }
 
-// postgres_limit_time has the server end long statements, which it does by itself: it
-// is told where the limit is another one than before.
+// postgres_limit_time has the server end long statements. The limit is sent where it
+// differs from the one before.
 static void postgres_limit_time(struct sql *sql, int64_t until_ms)
 {
     enum { SAME_MS = 100 };
@@ -611,7 +611,7 @@ static void postgres_limit_time(struct sql *sql, int64_t until_ms)
     postgres->link.limit_ms = limit_ms;
     (void)snprintf(setting, sizeof(setting), "SET statement_timeout = %lld",
                    (long long)limit_ms);
-    // A pooled connection is told so in each transaction, a lost one when it is back.
+    // A pooled connection gets it in each transaction, a lost one when it is back.
     if (!postgres->link.pooled && !run_plain(postgres, setting))
         sql->failed = CH_OK;
 }

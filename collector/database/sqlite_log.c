@@ -50,8 +50,8 @@ static struct log_state copy_log(sqlite3 *db)
     return state;
 }
 
-// copy_most copies until little is left, and says whether the writer is to do the rest:
-// not while a reader that stays is in the way of more than a long log.
+// copy_most copies until little is left, and returns whether the writer is to do the
+// rest: not while a reader that stays is in the way of more than a long log.
 static bool copy_most(const struct sqlite_log *log)
 {
     struct log_state state = copy_log(log->db);

@@ -47,7 +47,7 @@ int entry_mark_kind(const char *mark)
     return (mark[0] - '0') * 10 + (mark[1] - '0');
 }
 
-// marks_add adds a value once, and says whether the entry has it now.
+// marks_add adds a value once, and returns whether the entry has it now.
 static bool marks_add(struct entry *entry, enum store_facet kind, const char *value)
 {
     char mark[ENTRY_MARK_VALUE + MARK_VALUE_SIZE] = { (char)('0' + kind / 10),

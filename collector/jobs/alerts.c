@@ -18,9 +18,10 @@ enum {
     LEASE_MS = 60000,               // of a claim: longer than a message may take
     LOOK_MS = 30000,                // between two looks at what grows
     LOAD_MS = 2000,                 // between two looks for receivers
-    IDLE_KEEP_MS = 3600000,         // of alerts that nobody is told of
-    WEEK_MS = 7 * TIMESTAMP_DAY_MS, // rising groups are told once in it
-    KEEP_MS = 9 * TIMESTAMP_DAY_MS, // longer than any alert must be told once in
+    IDLE_KEEP_MS = 3600000,         // of alerts that nobody receives
+    WEEK_MS = 7 * TIMESTAMP_DAY_MS, // rising groups are reported once in it
+    KEEP_MS =
+        9 * TIMESTAMP_DAY_MS, // longer than the time in which an alert is sent once
     MINUTE_MS = 60000,
     RISING_MOST = 50,
 };
@@ -329,7 +330,7 @@ static void keep_fate(struct alerts *alerts, const struct store_message *message
     } while (status != CH_OK && background_pause(&alerts->background, TROUBLE_MS));
 }
 
-// send_next sends what is due for a receiver, and says whether there was anything.
+// send_next sends what is due for a receiver, and returns whether there was anything.
 static enum ch_status send_next(struct alerts *alerts,
                                 const struct receivers *receivers,
                                 const struct receiver *receiver, bool *out_more,

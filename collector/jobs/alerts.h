@@ -5,7 +5,7 @@
 // One thread looks for what is to be told, and sends it, one message after the other:
 // of all alerts that came for a receiver in its window. A receiver that fails rests,
 // for a second at first and an hour at last, and nobody else waits for it longer than
-// one attempt takes. What is on its way when the collector is told to end is waited
+// one attempt takes. What is on its way when the collector is to end is waited
 // for, so that only a kill sends an alert twice.
 #pragma once
 #include "collector/requests/receivers.h"

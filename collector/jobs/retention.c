@@ -25,7 +25,7 @@ struct retention {
     struct background background;
 };
 
-// has_limits learns what projects keep at this time, and says whether anything is
+// has_limits learns what projects keep at this time, and returns whether anything is
 // removed at all.
 static bool has_limits(struct retention *retention)
 {

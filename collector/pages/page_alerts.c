@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is told of crashes, what waits for them, and what they were told of.
+// Notifications: their receivers, what waits for them, and what they got.
 #include <stdio.h>
 
 #include "collector/database/timestamp.h"

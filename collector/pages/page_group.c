@@ -112,11 +112,11 @@ static void write_group_common(struct text *out, struct store *store,
     html_write(out, "</ul></section>\n");
 }
 
-// deeds is how each kind of line begins.
+// history_words is how each kind of line begins.
 static const struct {
     const char *kind;
     const char *words;
-} deeds[] = {
+} history_words[] = {
     { "status", "Now" },
     { "assignee", "Assigned to" },
     { "note", "Note:" },
@@ -140,9 +140,9 @@ static void write_past(void *context, const struct store_past *past)
     struct history *history = context;
     struct text *out = history->out;
     const char *words = past->kind;
-    for (size_t i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
-        if (strcmp(deeds[i].kind, past->kind) == 0)
-            words = deeds[i].words;
+    for (size_t i = 0; i < sizeof(history_words) / sizeof(history_words[0]); i++) {
+        if (strcmp(history_words[i].kind, past->kind) == 0)
+            words = history_words[i].words;
     }
     if (history->count++ == 0)
         html_write(out, "<details class=\"card facets\" id=\"history\"><summary>"

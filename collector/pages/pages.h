@@ -35,7 +35,7 @@ http_handle_fn page_symbols;
 // page_post_searches saves a search or forgets one.
 http_handle_fn page_post_searches;
 
-// page_alerts shows who is told of crashes; page_post_alerts sends one of them a test.
+// page_alerts shows the receivers of alerts; page_post_alerts sends one of them a test.
 http_handle_fn page_alerts;
 http_handle_fn page_post_alerts;
 

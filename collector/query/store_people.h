@@ -55,7 +55,7 @@ CH_CHECKED enum ch_status store_login_seen(struct store *store, const char *id,
 CH_CHECKED enum ch_status store_list_logins(struct store *store, store_login_fn *visit,
                                             void *context);
 
-// store_audit_add notes a deed; store_list_audit visits the latest that have a text in
+// store_audit_add adds an entry; store_list_audit visits the latest that have a text in
 // them (empty: any), of one project or, where that is empty, of all.
 CH_CHECKED enum ch_status store_audit_add(struct store *store,
                                           const struct store_audit_entry *entry,
@@ -99,15 +99,15 @@ CH_CHECKED enum ch_status store_user_salt(struct store *store, const char *fresh
                                           char error[STORE_ERROR_SIZE]);
 
 // store_sweep_words takes one step, from the word that the step before ended at (0: the
-// first), of deleting from searches what no report holds any more, and says whether
+// first), of deleting from searches what no report holds any more, and returns whether
 // there is another one.
 CH_CHECKED enum ch_status store_sweep_words(struct store *store, int64_t *from,
                                             bool *out_more,
                                             char error[STORE_ERROR_SIZE]);
 
 // store_erase removes at most STORE_TRIM_STEP reports that the filter accepts, with all
-// that was counted of them, and says how many: 0 when none is left. Then searches are
-// to be swept. The users that the filter names are counted in no group any more.
+// that was counted of them, and returns how many: 0 when none is left. Then searches
+// are to be swept. The users that the filter names are counted in no group any more.
 CH_CHECKED enum ch_status store_erase(struct store *store,
                                       const struct store_filter *filter,
                                       size_t *out_removed,

@@ -96,8 +96,8 @@ void http_peer(struct http_request *request, char *out, size_t size)
     snprintf(out, size, "%s", last + strspn(last, " "));
 }
 
-// name_user takes the user that a proxy names, and says whether one is named. A header
-// from elsewhere is an attempt to be somebody else.
+// name_user takes the user that a proxy names, and returns whether one is named. A
+// header from elsewhere is an attempt to be somebody else.
 static bool name_user(struct call *call)
 {
     struct access *access = call->options->access;

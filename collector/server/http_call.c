@@ -104,10 +104,10 @@ void http_suspend(struct http_request *request)
 
 void http_resume(struct http_request *request)
 {
-    http_let_go((struct call *)request);
+    http_release((struct call *)request);
 }
 
-void http_let_go(struct call *call)
+void http_release(struct call *call)
 {
     if (atomic_fetch_sub(&call->holds, 1) == 1)
         MHD_resume_connection(call->connection);

@@ -61,7 +61,7 @@ struct call {
     size_t kept;   // bytes that are counted in the load
     size_t sender; // for whom: signing in changes who it is
     struct work_item work;
-    atomic_uint holds; // who must let go before the answer is sent
+    atomic_uint holds; // references to release before the answer is sent
     bool handled;
     bool suspended;  // by its handler
     bool finished;   // the answer is as it will be sent
@@ -81,8 +81,9 @@ void http_peer_address(struct call *call, char *out, size_t size);
 void http_access_check(struct call *call);
 void http_access_check_session(struct call *call);
 
-// http_let_go lets go of a request; its connection is resumed when all have.
-void http_let_go(struct call *call);
+// http_release drops one reference to a request; with the last one, its connection is
+// resumed.
+void http_release(struct call *call);
 
 // Whether the head of a request leaves no doubt where its body ends and to which host
 // it goes. A proxy in front may have read a head that is in doubt in another way, and

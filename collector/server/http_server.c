@@ -366,7 +366,7 @@ static enum MHD_Result send_answer(struct call *call)
 static void refuse_at_end(struct call *call)
 {
     http_later(&call->request, 503, 0, "the collector is stopping");
-    http_let_go(call);
+    http_release(call);
 }
 
 // move_call has a call handled again, in the pool of what is large.
@@ -407,7 +407,7 @@ static void run_call(struct work_item *item)
     }
     if (!call->suspended)
         finish_answer(call);
-    http_let_go(call);
+    http_release(call);
 }
 
 // hand_over gives a call to its pool; on_request is called again once it is answered.

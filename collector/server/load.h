@@ -9,9 +9,9 @@
 // the beginnings of bodies, in which most reports fit: so small ones pass beside large
 // ones that wait.
 //
-// Whoever is refused is told to come after the time that all who wait and were refused
-// lately need, or up to twice that, at random: so they come at the rate at which they
-// can be served, and not together.
+// A refused client gets a Retry-After: the time that all waiting and lately refused
+// clients need, or up to twice that, at random. So clients return at the rate at which
+// they can be served, and not together.
 #pragma once
 #include <pthread.h>
 #include <stddef.h>

@@ -123,7 +123,7 @@ static enum ch_status rows_remove(struct object_side *side, const char *name, ch
     return store_change(store_of(side), "remove an object", &step, 1, why);
 }
 
-// rows_listing is who is told of a listing.
+// rows_listing is the visitor of a listing.
 struct rows_listing {
     object_seen_fn *visit;
     void *context;

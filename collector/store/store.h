@@ -193,8 +193,8 @@ CH_CHECKED enum ch_status store_merge(struct store *store, const char *from,
 CH_CHECKED enum ch_status store_split(struct store *store, const char *fingerprint,
                                       const char *who, char error[STORE_ERROR_SIZE]);
 
-// store_move takes one step of the current merge or split, and says whether there was
-// one. Any collector may take it.
+// store_move takes one step of the current merge or split, and returns whether there
+// was one. Any collector may take it.
 CH_CHECKED enum ch_status store_move(struct store *store, bool *out_more,
                                      char error[STORE_ERROR_SIZE]);
 
@@ -219,7 +219,7 @@ CH_CHECKED enum ch_status store_trim(struct store *store,
                                      size_t *out_removed, char error[STORE_ERROR_SIZE]);
 
 // store_drop_weeks frees the disk space of weeks whose reports are all removed, where
-// the store keeps weeks apart (PostgreSQL), and says how many: 0 also when another
+// the store keeps weeks apart (PostgreSQL), and returns how many: 0 also when another
 // transaction was in the way. The current week and the one before it stay.
 CH_CHECKED enum ch_status store_drop_weeks(struct store *store, int64_t now_ms,
                                            size_t *out_dropped,

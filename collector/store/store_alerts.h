@@ -19,15 +19,14 @@ enum {
 
 // store_alert is something that happened. Strings live until the visitor returns.
 struct store_alert {
-    const char *id;    // a UUID
-    const char *once;  // the same for what must not be told twice; NULL: id
-    const char *kind;  // new, regressed, rising, count, machines, digest, test
-    const char *group; // empty: it is about no group
-    const char *title; // of the group
-    const char
-        *detail;      // of `regressed` the release, of `count` the rule, of `machines`
-                      // how many, of others the receiver that alone is told
-    const char *body; // of a digest
+    const char *id;      // a UUID
+    const char *once;    // the same for what must not be told twice; NULL: id
+    const char *kind;    // new, regressed, rising, count, machines, digest, test
+    const char *group;   // empty: it is about no group
+    const char *title;   // of the group
+    const char *detail;  // of `regressed` the release, of `count` the rule, of
+                         // `machines` how many, of others the only receiver
+    const char *body;    // of a digest
     const char *project; // of the group; empty: none
     const char *report;  // that gave rise to it; empty: none, or it was removed
     // Of the group, for receivers that want only some; the environment is the report's.
@@ -69,8 +68,9 @@ CH_CHECKED enum ch_status store_alert_add(struct store *store,
                                           int64_t since_ms,
                                           char error[STORE_ERROR_SIZE]);
 
-// store_alerts_spread gives alerts that are ready to their receivers, and says how many
-// those were. A `new` group whose report turned out to be of an older one is dropped.
+// store_alerts_spread gives alerts that are ready to their receivers, and returns how
+// many those were. A `new` group whose report turned out to be of an older one is
+// dropped.
 CH_CHECKED enum ch_status store_alerts_spread(struct store *store,
                                               const struct store_receivers *receivers,
                                               size_t *out_count,
@@ -138,8 +138,8 @@ CH_CHECKED enum ch_status store_receiver_add(struct store *store, const char *id
 CH_CHECKED enum ch_status store_receiver_remove(struct store *store, const char *id,
                                                 char error[STORE_ERROR_SIZE]);
 
-// store_alerts_forget removes alerts that were told and are older than keep_ms, and
-// gives up what could not be told in STORE_ALERT_KEPT_DAYS.
+// store_alerts_forget removes alerts that were sent and are older than keep_ms, and
+// gives up what could not be sent in STORE_ALERT_KEPT_DAYS.
 CH_CHECKED enum ch_status store_alerts_forget(struct store *store, int64_t keep_ms,
                                               char error[STORE_ERROR_SIZE]);
 

@@ -85,8 +85,8 @@ static void take_moved_report(void *context, const struct sql_row *row)
     }
 }
 
-// lock_moved locks the reports of a step and then both groups, as uploads do, and says
-// which reports move.
+// lock_moved locks the reports of a step and then both groups, as uploads do, and
+// returns which reports move.
 static enum ch_status lock_moved(struct sql *sql, struct step *step)
 {
     const struct move *move = &step->move;

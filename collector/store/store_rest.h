@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How work in the background leaves the store to uploads. Such work is done in steps,
+// Background jobs yield to uploads. Such work is done in steps,
 // each a transaction, and uploads wait for a step. Users: moves, retention
 // and symbolization jobs.
 #pragma once

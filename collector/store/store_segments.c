@@ -67,7 +67,7 @@ static void take_staged(void *context, const struct sql_row *row)
                     packing->count == SEGMENT_BODIES;
 }
 
-// list_segment lists what goes into the next segment, and says whether it is time to
+// list_segment lists what goes into the next segment, and returns whether it is time to
 // pack it.
 static enum ch_status list_segment(struct store *store, struct packing *packing,
                                    bool *out_due)

@@ -44,20 +44,20 @@ CH_CHECKED enum ch_status store_use_objects(struct store *store,
                                             struct object_store *objects,
                                             char error[STORE_ERROR_SIZE]);
 
-// store_pack packs one segment, and says how many bodies went into it: 0 when there are
-// not enough yet, or another collector packs.
+// store_pack packs one segment, and returns how many bodies went into it: 0 when there
+// are not enough yet, or another collector packs.
 CH_CHECKED enum ch_status store_pack(struct store *store,
                                      const struct store_packing *packing,
                                      size_t *out_packed, char error[STORE_ERROR_SIZE]);
 
 // store_drop_segments removes segments of which no body is left, a day after they were
-// made at the earliest, and says how many.
+// made at the earliest, and returns how many.
 CH_CHECKED enum ch_status store_drop_segments(struct store *store, int64_t now_ms,
                                               size_t *out_dropped,
                                               char error[STORE_ERROR_SIZE]);
 
-// store_drop_strays removes objects that no row names and that are a day old, and says
-// how many: what was written before its collector was killed.
+// store_drop_strays removes objects that no row names and that are a day old, and
+// returns how many: what was written before its collector was killed.
 CH_CHECKED enum ch_status store_drop_strays(struct store *store, int64_t now_ms,
                                             size_t *out_dropped,
                                             char error[STORE_ERROR_SIZE]);

@@ -26,8 +26,8 @@ struct store_symbol_file {
 typedef void store_symbol_fn(void *context, const struct store_symbol_file *file);
 typedef void store_build_name_fn(void *context, const char *build);
 
-// store_unasked_fn is told of builds in their order; wanted: nobody has its debug file,
-// and nobody was asked.
+// store_unasked_fn is called with builds in their order; wanted: nobody has its debug
+// file, and nobody was asked.
 typedef void store_unasked_fn(void *context, const char *build, bool wanted);
 
 // store_symbol_keep keeps a file's row, in the place of an earlier one.
@@ -80,7 +80,7 @@ CH_CHECKED enum ch_status store_list_lacking(struct store *store,
                                              store_build_name_fn *visit, void *context);
 
 // store_list_unasked visits the builds whose names reports lack, at most
-// STORE_SYMBOLS_STEP in their order after one of them, and says which are wanted: no
+// STORE_SYMBOLS_STEP in their order after one of them, and returns which are wanted: no
 // debug file of it came for everybody, and nobody upstream was asked for it since a
 // time.
 CH_CHECKED enum ch_status store_list_unasked(struct store *store, const char *after,

@@ -83,7 +83,7 @@ static bool pack_file(struct symbol_packing *packing, int fd)
     return fflush(packing->to) == 0;
 }
 
-// symbol_object_put stores the content of fd below folder, writes its name, and says
+// symbol_object_put stores the content of fd below folder, writes its name, and returns
 // how many bytes the object has.
 static enum ch_status symbol_object_put(struct object_store *objects,
                                         const char *folder, int fd,
@@ -427,8 +427,8 @@ static void forget_known(struct symbol_store *symbols)
     pthread_mutex_unlock(&symbols->lock);
 }
 
-// find_owned names a project's file of a build, and says whether there is one. Without
-// a debug file, Breakpad's symbols or the program have names, too.
+// find_owned names a project's file of a build, and returns whether there is one.
+// Without a debug file, Breakpad's symbols or the program have names, too.
 static bool find_owned(struct symbol_store *symbols, const char *project,
                        enum symbol_kind kind, const char *id, struct symbol_file *out)
 {

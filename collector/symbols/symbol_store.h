@@ -100,8 +100,8 @@ CH_CHECKED enum ch_status symbol_store_keep(struct symbol_store *symbols,
                                             char error[STORE_ERROR_SIZE]);
 
 // symbol_store_remove removes files that were not used since a time, or those of a
-// release (NULL: of any), of a project (empty: of all); at most some at once, and says
-// how many.
+// release (NULL: of any), of a project (empty: of all); at most some at once, and
+// returns how many.
 CH_CHECKED enum ch_status symbol_store_remove(struct symbol_store *symbols,
                                               int64_t used_ms, const char *release,
                                               const char *project, size_t *out_removed,

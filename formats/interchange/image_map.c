@@ -186,7 +186,7 @@ static void append_code(struct text *out, uint64_t code)
 }
 
 // append_framework writes /NAME.framework/Versions/V/NAME in its short form, where NAME
-// is the path's last component, and says whether path had that form.
+// is the path's last component, and returns whether path had that form.
 static bool append_framework(struct text *out, struct piece path, struct piece name)
 {
     if (name.size == 0 || name.size > FRAMEWORK_NAME_MAX ||

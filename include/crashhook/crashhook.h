@@ -114,7 +114,7 @@ CRASHHOOK_API int crashhook_set_tag(const char *name, const char *value);
 
 // crashhook_set_user says whom the program works for: the tag `user`, an id of at most
 // 127 bytes. A collector counts the users that a bug affects, and stores a pseudonym in
-// place of the id unless it is told otherwise. It replaces what CRASHHOOK_USER says.
+// place of the id unless configured otherwise. It replaces the value of CRASHHOOK_USER.
 // NULL: nobody.
 CRASHHOOK_API int crashhook_set_user(const char *id);
 

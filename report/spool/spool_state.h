@@ -142,8 +142,8 @@ struct spool_crash {
     uint64_t unix_ms;
 };
 
-// spool_counts_admit counts a crash and says whether it is within the rate; one that is
-// not is added to the crashes held back.
+// spool_counts_admit counts a crash and returns whether it is within the rate; one that
+// is not is added to the crashes held back.
 CH_CHECKED enum ch_status spool_counts_admit(const struct spool *spool,
                                              const struct spool_crash *crash,
                                              struct spool_rate rate,
@@ -167,8 +167,8 @@ CH_CHECKED enum ch_status spool_counts_add_dropped(const struct spool *spool,
                                                    uint64_t count);
 
 // spool_counts_take moves the counts that concern executable into the report and clears
-// them; it says whether there were any. The spool loses the counts even if the report
-// is not sent: from now on the report carries them.
+// them; it returns whether there were any. The spool loses the counts even if the
+// report is not sent: from now on the report carries them.
 CH_CHECKED enum ch_status spool_counts_take(const struct spool *spool,
                                             const char *executable, json_t *report,
                                             bool *out_changed);

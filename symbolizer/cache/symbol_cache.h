@@ -84,7 +84,7 @@ struct symbol_cache {
     uint8_t *checked;     // a bit for each page
     uint8_t *functions;   // a bit for each one whose entry and names were read
     uint8_t *files;       // likewise
-    bool no_linker_names; // set by who needs none: their pages are then not touched
+    bool no_linker_names; // not needed: avoids faulting in their pages
     char *unpacked;       // the packed names of the last answer
     size_t unpacked_capacity;
     struct symbol_cache_span sections[SYMBOL_CACHE_SECTIONS];

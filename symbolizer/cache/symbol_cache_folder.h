@@ -53,9 +53,9 @@ int symbol_cache_folder_open(const char *folder, const struct build_id *id,
 // because what they were made from is no longer trusted.
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id);
 
-// symbol_cache_folder_claim creates folder if it is missing and says whether the caller
-// is to write the cache of id: false if it exists, if another process is writing it, or
-// if writing it failed within the last day.
+// symbol_cache_folder_claim creates folder if it is missing and returns whether the
+// caller is to write the cache of id: false if it exists, if another process is writing
+// it, or if writing it failed within the last day.
 bool symbol_cache_folder_claim(const char *folder, const struct build_id *id,
                                enum symbol_cache_kind kind);
 

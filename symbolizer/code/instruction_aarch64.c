@@ -279,7 +279,7 @@ static const char *ordering(bool acquires, bool releases)
     return suffixes[acquires][releases];
 }
 
-// size_suffix is that of bytes and halfwords; words and longer are told by registers.
+// size_suffix is that of bytes and halfwords; registers show words and longer ones.
 static const char *size_suffix(uint32_t word)
 {
     static const char *const suffixes[] = { "b", "h", "", "" };

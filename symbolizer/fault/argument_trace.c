@@ -200,8 +200,8 @@ static bool trace_follow_all(struct tracing *t)
     return text_ok(&t->out->expression);
 }
 
-// trace_fold makes what was added to a pointer part of the load through it, or of what
-// the caller is told.
+// trace_fold makes what was added to a pointer part of the load through it, or of the
+// result.
 static void trace_fold(struct tracing *t)
 {
     if (t->count == 0 && t->offset) {

@@ -48,7 +48,7 @@ CH_CHECKED enum ch_status guarded_child_run(guarded_child_fn *work, void *contex
                                             int64_t deadline_ms, struct text *result);
 
 // guarded_child_reap waits for the ends of children of the calling thread whose results
-// were taken: their memory is given back meanwhile. Without it, a few are not waited
+// were taken: their memory is released meanwhile. Without it, a few are not waited
 // for.
 void guarded_child_reap(void);
 

@@ -43,6 +43,6 @@ void report_images_deinit(struct report_images *images);
 // report_images_at gives the index of the image whose code contains address.
 uint32_t report_images_at(const struct report_images *images, uint64_t address);
 
-// report_address_read reads a number in the form of a report's addresses, and says
+// report_address_read reads a number in the form of a report's addresses, and returns
 // whether value is one.
 bool report_address_read(const json_t *value, uint64_t *out);

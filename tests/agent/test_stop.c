@@ -291,7 +291,7 @@ static void count_signal(int signal)
     shared->handled++;
 }
 
-// The child holds a signal back until it is told to go.
+// The child holds a signal back until it may go.
 static int hold_a_signal(int ready, int go)
 {
     char byte;

@@ -103,7 +103,7 @@ static bool change_rows(struct copy_fixture *fixture, int count)
 }
 
 // log_is_anew commits, which a log that a thread has copied into the file begins anew
-// with, and says whether it did.
+// with, and returns whether it did.
 static bool log_is_anew(struct copy_fixture *fixture, bool *out_anew)
 {
     enum { SALTS = 16, SALTS_BYTES = 8 }; // in its header

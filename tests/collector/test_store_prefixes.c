@@ -25,7 +25,8 @@ static void write_report(char out[REPORT_BYTES], unsigned number)
     (void)snprintf(out + size, REPORT_BYTES - (size_t)size, "]}");
 }
 
-// send stores a report as the collector does, and says how many bytes its body takes.
+// send stores a report as the collector does, and returns how many bytes its body
+// takes.
 static size_t send(struct fixture *fixture, unsigned number, const char *project)
 {
     char json[REPORT_BYTES];

@@ -6,7 +6,7 @@
 
 #include "support/test.h"
 
-// A log is what the calls' user was told: "tid+function" and "tid-function:time:how".
+// A log is what the calls' user got: "tid+function" and "tid-function:time:how".
 struct log {
     char text[16384];
     size_t size;

@@ -38,7 +38,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-// forget_variables: what the run of the tests is told by CRASHHOOK_FULL, say, is not
+// forget_variables: variables of the run of the tests, such as CRASHHOOK_FULL, are not
 // for the program.
 static void forget_variables(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// However a program crashes, it dies as it would have died, and the agent is told why.
+// However a program crashes, it dies as it would have died, and the agent learns why.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -81,7 +81,7 @@ static void members_statics_and_sizes_are_found_by_their_names(void **state)
     assert_int_equal(layout.word[HOTSPOT_CONST_SIZE], 48);
 }
 
-// announced counts the places that the source was told of beforehand.
+// announced counts the places that were announced to the source.
 static size_t announced;
 
 static void announce(void *source, const uint64_t *addresses, size_t count)

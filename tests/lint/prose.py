@@ -15,7 +15,7 @@ WORDS_MAX = 40
 MEDIAN_MAX = 18
 PLACES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "packaging/", "bindings/", "docs/")
 PHRASES = re.compile(r"\b(?:used to be|formerly|of before|since (?:then|that was)|by chance|besides|what there is of"
-                     r"|who (?:asks|wants)|(?:is|are) whether)\b")
+                     r"|who (?:asks|wants)|(?:is|are) (?:whether|told))\b")
 
 
 def prose(text):

@@ -107,7 +107,7 @@ CASES = [
      "there is no 'gone_away'"),
     ("comments", "base/a.c", SPDX + function("f", lines(600)),
      "a long file begins with how it works"),
-    ("words", "base/a.c", "// f is whether it is so.\n", "is in 1 comments"),
+    ("words", "base/a.c", "// f is whether it is so.\n", "makes readers stop"),
     ("words", "docs/glossary.md", "# Words\n", "has no table of words"),
     ("ways", "docs/architecture.md", "```\nbase/a.c → base/b.c\n```\n",
      "there is no base/a.c"),

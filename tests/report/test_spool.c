@@ -218,7 +218,7 @@ static void spool_lock_of_a_killed_process_falls(void **state)
     spool_close(&spool);
 }
 
-// rewrite_for_ever takes, rewrites and lets go of the report until it is killed.
+// rewrite_for_ever takes, rewrites and releases the report until it is killed.
 static void rewrite_for_ever(const struct spool *spool)
 {
     for (;;) {

@@ -363,7 +363,7 @@ static void counts_let_the_last_report_go_when_the_time_is_over(void **state)
     spool_close(&spool);
 }
 
-static void counts_let_go_also_after_the_clock_was_put_back(void **state)
+static void counts_are_released_also_after_the_clock_was_put_back(void **state)
 {
     int64_t next_ms = 0;
     struct spool spool = open_spool(*state);
@@ -691,7 +691,7 @@ int main(void)
         TEST(counts_hold_back_a_program_that_dies_in_ever_new_ways),
         TEST(counts_tell_how_often_each_defect_was_held_back),
         TEST(counts_let_the_last_report_go_when_the_time_is_over),
-        TEST(counts_let_go_also_after_the_clock_was_put_back),
+        TEST(counts_are_released_also_after_the_clock_was_put_back),
         TEST(counts_let_nothing_go_that_was_deleted),
         TEST(counts_of_programs_that_were_forgotten_are_still_told),
         TEST(counts_travel_with_the_next_report_once),

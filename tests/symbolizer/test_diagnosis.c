@@ -428,7 +428,7 @@ static void diagnosis_names_the_checks_of_branches_of_aarch64(void **state)
         const char *bytes;
         int code;
         const char *pstate;
-        const char *begins; // NULL: it is told as other illegal instructions are
+        const char *begins; // NULL: it is worded as other illegal instructions are
     } cases[] = {
         { "fd7bbfa9", OPCODE, "0x60001800", bti },  // stp x29, x30, [sp, #-16]!
         { "fd7bbfa9", OPCODE, "0x60001000", NULL }, // after no branch

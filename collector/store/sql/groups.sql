@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- What people decide about groups: triage, and merges and splits, in steps.
+-- Triage of groups, and merges and splits, in steps.
 
 -- name: STORE_TRIAGE_FIND
 SELECT number, status, status_release, note, assignee, fingerprint, version, count,

@@ -77,8 +77,8 @@ static void reuse_descriptors(void)
     (void)fflush(stdout);
 }
 
-// outlive ends when it is told to, and leaves a child that says its number, and crashes
-// when that is told to.
+// outlive ends on SIGUSR1, and leaves a child that prints its number, and crashes on
+// SIGUSR1.
 static void outlive(void)
 {
     sigset_t told;
