@@ -221,8 +221,7 @@ static enum ch_status add_core_thread(struct core_file *core,
 }
 
 // keep_note records a note. Of notes that may occur only once, the first counts. A
-// signal, vectors, storage or shadow note belongs to the thread before it, and the
-// first thread is the one that crashed.
+// signal, vectors, storage or shadow note belongs to the thread before it.
 static enum ch_status keep_note(struct core_file *core, const struct core_note *note)
 {
     switch (note->kind) {
@@ -246,7 +245,9 @@ static enum ch_status keep_note(struct core_file *core, const struct core_note *
         core->has_process = true;
         return CH_OK;
     case CORE_NOTE_SIGNAL:
-        if (!core->has_signal && core->thread_count == 1) {
+        if (!core->has_signal && core->thread_count != 0 &&
+            (core->thread_count == 1 ||
+             core->threads[core->thread_count - 1].signal != 0)) {
             core->signal = note->signal;
             core->has_signal = true;
         }
@@ -285,6 +286,19 @@ static enum ch_status read_core_notes(struct core_file *core)
     }
 }
 
+// put_crashed_first makes the thread that a signal stopped the first one. Kernels write
+// it first; qemu 10's user mode does not.
+static void put_crashed_first(struct core_file *core)
+{
+    for (size_t i = 1; i < core->thread_count && core->threads[0].signal == 0; i++) {
+        struct core_thread first = core->threads[0];
+        if (core->threads[i].signal == 0)
+            continue;
+        core->threads[0] = core->threads[i];
+        core->threads[i] = first;
+    }
+}
+
 static enum ch_status read_core_header(struct core_file *core, struct elf_header *out)
 {
     uint8_t bytes[ELF_HEADER_SIZE];
@@ -317,6 +331,7 @@ enum ch_status core_file_open(struct core_file *core, int fd)
         status = read_core_notes(core);
     if (status != CH_OK)
         core_file_close(core);
+    put_crashed_first(core);
     return status;
 }
 

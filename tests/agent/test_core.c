@@ -122,6 +122,36 @@ static void core_capture_has_threads_signal_and_registers(void **state)
     assert_true(second);
 }
 
+static void
+core_capture_takes_the_thread_with_the_signal_for_the_crashed_one(void **state)
+{
+    (void)state;
+    uint64_t registers[34] = { [RSP] = STACK, [RIP] = CODE };
+    struct core_builder b = { .machine = ELF_X86_64 };
+    struct core_capture all;
+    struct text out = { 0 };
+    core_builder_thread(&b, 4242, 0, registers);
+    core_builder_process(&b, 4242, "shop");
+    registers[RIP] = CODE + 16;
+    core_builder_thread(&b, 4243, 11, registers);
+    core_builder_fault(&b, 11, 1, 0x10);
+    core_builder_finish(&b);
+    enum ch_status status = report(b.file.bytes, b.file.size, &all, &out);
+    pid_t tid = all.crash.tid;
+    uint64_t pc = all.crash.registers.value[UNWIND_PC];
+    bool address = all.crash.info.si_addr == (void *)0x10;
+    size_t threads = all.capture.stop.count;
+    core_capture_close(&all);
+    core_builder_deinit(&b);
+    text_deinit(&out);
+
+    assert_int_equal(status, CH_OK);
+    assert_int_equal(tid, 4243);
+    assert_int_equal(pc, CODE + 16);
+    assert_true(address);
+    assert_int_equal(threads, 2);
+}
+
 static void core_capture_survives_every_cut(void **state)
 {
     (void)state;
@@ -310,6 +340,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(core_capture_has_threads_signal_and_registers),
+        cmocka_unit_test(
+            core_capture_takes_the_thread_with_the_signal_for_the_crashed_one),
         cmocka_unit_test(core_capture_survives_every_cut),
         cmocka_unit_test(core_capture_survives_every_flipped_bit),
         cmocka_unit_test(core_memory_is_the_core_then_the_file_then_nothing),

@@ -57,18 +57,23 @@ class Core:
         raise KeyError(hex(vaddr))
 
     def add_note(self, kind, description, name=b"LINUX", threads=1):
-        """Gives the first threads another note after their registers."""
+        """Gives the first threads another note after their registers; one: the thread that a
+        signal stopped."""
         index, flags, offset, _, size, _ = next(self.segments(PT_NOTE))
         added = struct.pack("<III8s", len(name) + 1, len(description), kind, name) + description
         notes = b""
         starts = [at for at, _ in self.notes()] + [offset + size]
+        stopped = [at for at, of in self.notes() if of == NT_PRSTATUS and self._signal_of(at)]
         for number, (at, of) in enumerate(self.notes()):
             notes += self.bytes[at:starts[number + 1]]
-            if of == NT_PRSTATUS and threads > 0:
+            if of == NT_PRSTATUS and threads > 0 and (threads > 1 or at in stopped or not stopped):
                 notes += added
                 threads -= 1
         self._replace(index, PT_NOTE, flags, 0, notes)
         return self
+
+    def _signal_of(self, note):
+        return struct.unpack_from("<H", self.bytes, note + 20 + 12)[0]
 
     def add_segment(self, vaddr, contents, kind=PT_LOAD, size=None):
         """Adds memory that can be read, or what else is of `size` bytes of memory there."""
