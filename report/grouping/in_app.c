@@ -244,17 +244,19 @@ static bool in_app_find_user_rule(const struct in_app_facts *facts,
     return false;
 }
 
-static bool in_app_same_package(const struct in_app_frame *frame)
+// in_app_is_home returns true if the image is the executable, or of its package.
+static bool in_app_is_home(const struct in_app_frame *frame)
 {
-    return frame->package != NULL && frame->program_package != NULL &&
-           strcmp(frame->package, frame->program_package) == 0;
+    return frame->executable ||
+           (frame->package != NULL && frame->program_package != NULL &&
+            strcmp(frame->package, frame->program_package) == 0);
 }
 
 // in_app_find_rule is the first rule that matches; package, if there is such, is one.
 static const struct in_app_rule *in_app_find_rule(const struct in_app_facts *facts,
                                                   const struct in_app_rule *package)
 {
-    const bool home = facts->frame->executable || in_app_same_package(facts->frame);
+    const bool home = in_app_is_home(facts->frame);
     for (size_t i = 0; i < in_app_rules_count; i++) {
         const struct in_app_rule *rule = &in_app_rules[i];
         if (package != NULL && rule->kind > IN_APP_PACKAGE)
@@ -272,7 +274,7 @@ void in_app_judge(const struct in_app_frame *frame, struct in_app_verdict *out)
     struct in_app_facts facts;
     CH_CLEANUP(text_deinit) struct text name = { 0 };
     const struct in_app_rule package = { IN_APP_PACKAGE, frame->package };
-    const bool foreign = frame->package != NULL && !in_app_same_package(frame);
+    const bool foreign = frame->package != NULL && !in_app_is_home(frame);
     *out = (struct in_app_verdict){ .in_app = true };
     in_app_facts_fill(&facts, frame, &name);
     if (in_app_find_user_rule(&facts, out))

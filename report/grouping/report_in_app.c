@@ -39,16 +39,24 @@ static const char *package_name(const json_t *image)
                                                     : NULL;
 }
 
-// program_package is the package of the executable, or NULL.
+// program_package is the package of the executable, or NULL. A program that only has
+// the package note of the C library has it by the start files that it was linked with:
+// those of Debian 13 for other processors have one.
 static const char *program_package(const json_t *report)
 {
     const json_t *images = json_object_get(report, "images");
+    const char *program = NULL;
+    const char *library = NULL;
     for (size_t i = 0; i < json_array_size(images); i++) {
         const json_t *image = json_array_get(images, i);
-        if (is_executable(report, report_string(image, "path")))
-            return package_name(image);
+        const char *path = report_string(image, "path");
+        if (is_executable(report, path))
+            program = package_name(image);
+        else if (path != NULL && strstr(path, "/libc.so.") != NULL)
+            library = package_name(image);
     }
-    return NULL;
+    bool linked = program != NULL && library != NULL && strcmp(program, library) == 0;
+    return linked ? NULL : program;
 }
 
 // may_be_runtime returns true if a frame that a source of its own has named may be a

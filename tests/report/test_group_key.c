@@ -202,6 +202,24 @@ static void code_that_returns_from_a_signal_is_no_place(void **state)
     assert_string_equal(made.title, "abort in main.leaf \u00b7 shop-1.2");
 }
 
+static void
+a_program_that_has_the_note_of_the_c_library_alone_is_not_of_its_package(void **state)
+{
+    (void)state;
+    json_t *report = make_report(6, "abort", "lib:raise|put_item@shop.c");
+    json_t *images = json_object_get(report, "images");
+    for (size_t i = 0; i < json_array_size(images); i++)
+        (void)json_object_set_new(json_array_get(images, i), "package",
+                                  json_pack("{s:s}", "name", "cross-toolchain-base"));
+    report_in_app_mark(report);
+    json_t *frames = report_frames(report_crashed_thread(report));
+    bool library = report_flag(json_array_get(frames, 0), "system");
+    bool program = report_flag(json_array_get(frames, 1), "system");
+    json_decref(report);
+    assert_true(library);
+    assert_false(program);
+}
+
 static void a_constructor_of_java_is_told_from_a_class_initializer(void **state)
 {
     (void)state;
@@ -451,6 +469,8 @@ int main(void)
         cmocka_unit_test(a_use_after_free_is_keyed_by_what_freed_the_block),
         cmocka_unit_test(code_that_returns_from_a_signal_is_no_place),
         cmocka_unit_test(what_created_a_goroutine_is_part_of_no_key),
+        cmocka_unit_test(
+            a_program_that_has_the_note_of_the_c_library_alone_is_not_of_its_package),
         cmocka_unit_test(a_constructor_of_java_is_told_from_a_class_initializer),
         cmocka_unit_test(a_helper_that_only_reports_takes_its_caller_along),
         cmocka_unit_test(the_phase_of_a_recursion_does_not_count),
