@@ -19,9 +19,8 @@
 #include "formats/debug/unwind_row.h"
 
 enum {
-    CFI_REGISTERS_MAX = 33, // registers with rules, at most, of any architecture
-    CFI_ENTRY_HEAD = 12,    // enough bytes of an entry to know its size
-    CFI_HEADER_MAX = 20,    // enough bytes of .eh_frame_hdr to know where its table is
+    CFI_ENTRY_HEAD = 12, // enough bytes of an entry to know its size
+    CFI_HEADER_MAX = 20, // enough bytes of .eh_frame_hdr to know where its table is
 };
 
 enum cfi_kind { CFI_EH_FRAME, CFI_DEBUG_FRAME };
@@ -39,7 +38,7 @@ struct cfi_section {
 
 // A cfi_processor is what rules have to know of the processor.
 struct cfi_processor {
-    uint8_t register_count; // at most CFI_REGISTERS_MAX; rules of others are dropped
+    uint8_t register_count; // at most UNWIND_REGISTERS_MAX; rules of others are dropped
     uint8_t fp;
     bool signs_returns; // the operation is aarch64's, not SPARC's of the same number
 };

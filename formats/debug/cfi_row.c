@@ -20,7 +20,7 @@ enum {
 
 struct rules {
     struct unwind_rule cfa;
-    struct unwind_rule of[CFI_REGISTERS_MAX];
+    struct unwind_rule of[UNWIND_REGISTERS_MAX];
     bool mangled;
 };
 

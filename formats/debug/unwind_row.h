@@ -49,7 +49,12 @@ enum unwind_row_flag {
 };
 
 enum {
-    UNWIND_OTHERS_MAX = 32, // more callee-saved registers than any architecture has
+#if defined(CRASHHOOK_SMALL_STACK) && defined(__x86_64__)
+    UNWIND_REGISTERS_MAX = 17, // of this machine alone
+#else
+    UNWIND_REGISTERS_MAX = 33, // with rules, of any architecture
+#endif
+    UNWIND_OTHERS_MAX = UNWIND_REGISTERS_MAX - 2,
 
     UNWIND_AMD64_FP = 6,
     UNWIND_AMD64_SP = 7,

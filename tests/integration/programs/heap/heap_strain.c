@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -167,12 +168,30 @@ static void on_alarm(int number)
     signals = signals + 1;
 }
 
+// use_small_stack makes handlers run on a stack that has one page more than the kernel
+// needs, as one of the classic 8 KiB has about.
+static void use_small_stack(void)
+{
+    enum { PAGE_BYTES = 4096, MAP_BYTES = 1 << 20 };
+    const size_t size = (size_t)sysconf(_SC_MINSIGSTKSZ) + PAGE_BYTES;
+    char *map = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const stack_t stack = { .ss_sp = map + PAGE_BYTES, .ss_size = size };
+    if (map == MAP_FAILED || mprotect(map, PAGE_BYTES, PROT_NONE) != 0 ||
+        sigaltstack(&stack, NULL) != 0)
+        fail("sigaltstack");
+}
+
 static void strain_signals(const char *allocates)
 {
     const struct itimerval often = { { 0, 200 }, { 0, 200 } };
     const struct itimerval never = { { 0, 0 }, { 0, 0 } };
     bool is_handler = strcmp(allocates, "handlers") == 0;
-    signal(SIGALRM, is_handler ? on_alarm : on_signal);
+    const struct sigaction action = { .sa_handler = is_handler ? on_alarm : on_signal,
+                                      .sa_flags = SA_RESTART | SA_ONSTACK };
+    if (is_handler)
+        use_small_stack();
+    sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
     while (signals < 500) {
         if (!is_handler)
