@@ -207,7 +207,11 @@ static bool next_find(const char *symbol, void *to)
 
 void next_find_all(void)
 {
-#define NEXT_FIND(member, symbol, ...) (void)next_find(symbol, &next.member);
+    // Each that is missing takes longer to look for than all others.
+    bool has_operators = dlsym(RTLD_NEXT, "_Znwm") != NULL;
+#define NEXT_FIND(member, symbol, ...)                                                 \
+    if (symbol[0] != '_' || has_operators)                                             \
+        (void)next_find(symbol, &next.member);
     NEXT_FUNCTIONS(NEXT_FIND)
     NEXT_FREES(NEXT_FIND)
     (void)dlerror(); // nobody has called dlsym before
