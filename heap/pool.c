@@ -47,48 +47,45 @@ static uint64_t pool_slot_start(uint64_t slot)
     return state->base + state->page_bytes + slot * stride();
 }
 
+// queue_claim claims the place at one end of the queue. ready is how far a place's turn
+// is ahead of its number when it may be claimed. NULL: there is none.
+static struct queue_cell *queue_claim(uint64_t *end, uint64_t ready)
+{
+    uint64_t at = __atomic_load_n(end, __ATOMIC_RELAXED);
+    for (;;) {
+        struct queue_cell *cell = &cells[at & cell_mask];
+        uint64_t turn = __atomic_load_n(&cell->turn, __ATOMIC_ACQUIRE);
+        if (turn < at + ready)
+            return NULL;
+        if (turn > at + ready)
+            at = __atomic_load_n(end, __ATOMIC_RELAXED);
+        else if (__atomic_compare_exchange_n(end, &at, at + 1, true, __ATOMIC_RELAXED,
+                                             __ATOMIC_RELAXED))
+            return cell;
+    }
+}
+
 // queue_put adds a slot. If another thread was stopped while it took from that place
 // one round ago, the slot is lost.
 static void queue_put(uint64_t slot)
 {
-    uint64_t at = __atomic_load_n(&queue_tail, __ATOMIC_RELAXED);
-    for (;;) {
-        struct queue_cell *cell = &cells[at & cell_mask];
-        uint64_t turn = __atomic_load_n(&cell->turn, __ATOMIC_ACQUIRE);
-        if (turn == at) {
-            if (!__atomic_compare_exchange_n(&queue_tail, &at, at + 1, true,
-                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-                continue;
-            cell->slot = slot;
-            __atomic_store_n(&cell->turn, at + 1, __ATOMIC_RELEASE);
-            return;
-        }
-        if (turn < at)
-            return;
-        at = __atomic_load_n(&queue_tail, __ATOMIC_RELAXED);
-    }
+    struct queue_cell *cell = queue_claim(&queue_tail, 0);
+    if (cell == NULL)
+        return;
+    cell->slot = slot;
+    __atomic_add_fetch(&cell->turn, 1, __ATOMIC_RELEASE);
 }
 
 // queue_take takes the slot that was added first. False: there is none, or the one that
 // added it has not finished.
 static bool queue_take(uint64_t *out_slot)
 {
-    uint64_t at = __atomic_load_n(&queue_head, __ATOMIC_RELAXED);
-    for (;;) {
-        struct queue_cell *cell = &cells[at & cell_mask];
-        uint64_t turn = __atomic_load_n(&cell->turn, __ATOMIC_ACQUIRE);
-        if (turn == at + 1) {
-            if (!__atomic_compare_exchange_n(&queue_head, &at, at + 1, true,
-                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-                continue;
-            *out_slot = cell->slot;
-            __atomic_store_n(&cell->turn, at + cell_mask + 1, __ATOMIC_RELEASE);
-            return true;
-        }
-        if (turn < at + 1)
-            return false;
-        at = __atomic_load_n(&queue_head, __ATOMIC_RELAXED);
-    }
+    struct queue_cell *cell = queue_claim(&queue_head, 1);
+    if (cell == NULL)
+        return false;
+    *out_slot = cell->slot;
+    __atomic_add_fetch(&cell->turn, cell_mask, __ATOMIC_RELEASE);
+    return true;
 }
 
 static void queue_reset(void)
@@ -138,18 +135,13 @@ void pool_open(enum pool_mode mode, uint32_t slots, uint64_t limit_bytes)
     __atomic_store_n(&state->bytes, size, __ATOMIC_RELEASE);
 }
 
-static uint64_t block_pages_end(const struct heap_block *block, uint64_t slot)
-{
-    return pool_slot_start(slot) + block->bytes;
-}
-
 // fill_around writes the pattern around a block of fresh pages.
 static void fill_around(const struct heap_block *block, uint64_t slot)
 {
     uint64_t start = pool_slot_start(slot);
     uint64_t after = block->address + block->size;
     memset((void *)(uintptr_t)start, FILL, block->address - start);
-    memset((void *)(uintptr_t)after, FILL, block_pages_end(block, slot) - after);
+    memset((void *)(uintptr_t)after, FILL, start + block->bytes - after);
 }
 
 // take_bytes_left takes what a block needs beside its slot's first page, which stays
@@ -294,7 +286,7 @@ static void check_around(const struct heap_block *block, uint64_t slot,
                          enum heap_origin origin)
 {
     uint64_t after = block->address + block->size;
-    uint64_t end = block_pages_end(block, slot);
+    uint64_t end = pool_slot_start(slot) + block->bytes;
     uint64_t damaged = find_damage(after, end);
     if (damaged != end)
         fail(HEAP_DAMAGE_AFTER, damaged, slot, origin);
