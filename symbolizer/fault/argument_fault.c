@@ -407,6 +407,14 @@ static bool fault_name_operand(struct fault *f)
             fault_type(&f->named)->kind == TYPE_POINTER);
 }
 
+// fault_is_number returns true if what was named is no pointer, and no union that has
+// one.
+static bool fault_is_number(const struct fault *f)
+{
+    return argument_is_returned(&f->named) ||
+           fault_type(&f->named)->kind != TYPE_POINTER;
+}
+
 // fault_name_divisor names the register or memory that a division divides by.
 static bool fault_name_divisor(struct fault *f)
 {
@@ -422,7 +430,7 @@ static bool fault_name_divisor(struct fault *f)
     if (effects->memory.used) {
         f->bytes = effects->memory.bytes;
         bool named = argument_trace_memory(&f->trace, 0, &effects->memory, &f->named) &&
-                     f->named.has_value;
+                     f->named.has_value && fault_is_number(f);
         f->value = f->named.value;
         return named;
     }
@@ -432,7 +440,7 @@ static bool fault_name_divisor(struct fault *f)
     f->value = divisor;
     return argument_trace_register(&f->trace, 0, effects->to, FAULT_WORD_BYTES,
                                    &f->named) &&
-           !f->named.is_address && fault_agrees(f);
+           !f->named.is_address && fault_agrees(f) && fault_is_number(f);
 }
 
 // fault_is_refused_target returns true if the innermost call failed because of its

@@ -16,12 +16,18 @@ struct path {
     uint32_t type;   // of the part that was reached
     uint64_t offset; // in that part
     uint64_t bytes;  // that are named
+    bool leads;      // one of the members that have the bytes is a pointer
     const char *dot;
     struct text *out;
 };
 
-// path_enter_member goes to the member that has the bytes. False: none has a name, or
-// several have them.
+static bool path_is_number(enum type_kind kind)
+{
+    return kind == TYPE_INTEGER || kind == TYPE_FLOAT || kind == TYPE_ENUM;
+}
+
+// path_enter_member goes to the member that has the bytes. Of a union that is the only
+// pointer, where the others are numbers. False: none has a name, or several have them.
 static bool path_enter_member(struct path *path)
 {
     const struct type *type = &path->table->types[path->type];
@@ -29,6 +35,8 @@ static bool path_enter_member(struct path *path)
     struct type_member member;
     const struct type_part *found = NULL;
     uint64_t begin = 0;
+    size_t numbers = 0;
+    size_t others = 0;
     int named = INT_MAX; // depth of a named member whose own members follow
     type_members_init(&members, path->table, type);
     while (type_members_next(&members, &member)) {
@@ -43,12 +51,18 @@ static bool path_enter_member(struct path *path)
             path->offset < at || path->offset - at >= size ||
             size - (path->offset - at) < path->bytes)
             continue;
-        if (found != NULL)
-            return false;
+        enum type_kind kind =
+            path->table->types[type_strip(path->table, member.part->type)].kind;
+        bool number = path_is_number(kind);
+        path->leads = path->leads || kind == TYPE_POINTER;
+        numbers += number;
+        others += !number;
+        if (found != NULL && number)
+            continue;
         found = member.part;
         begin = at;
     }
-    if (found == NULL)
+    if (others > 1 || (numbers + others != 1 && !(others == 1 && path->leads)))
         return false;
     text_appendf(path->out, "%s%s", path->dot, found->name);
     path->offset -= begin;
@@ -86,8 +100,13 @@ bool argument_path_append(const struct type_table *table, struct argument_part *
         uint64_t size;
         enum type_kind kind = table->types[path.type].kind;
         if (kind == TYPE_STRUCT || kind == TYPE_UNION) {
-            if (!path_enter_member(&path))
-                return false;
+            path.leads = false;
+            if (path_enter_member(&path))
+                continue;
+            // Which of several pointers a union has is not known, but what they are in.
+            part->type = path.type;
+            return kind == TYPE_UNION && i > 0 && path.leads && path.offset == 0 &&
+                   type_size(table, path.type, &size) == CH_OK && size == part->bytes;
         } else if (kind == TYPE_ARRAY) {
             if (!path_enter_element(&path))
                 return false;

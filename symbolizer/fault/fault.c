@@ -28,9 +28,8 @@ const struct type *fault_type(const struct argument_named *named)
 {
     static const struct type pointer = { .kind = TYPE_POINTER };
     const struct type_table *table = &named->call->image->types.table;
-    if (argument_is_returned(named))
-        return &pointer;
-    return &table->types[type_strip(table, named->type)];
+    const struct type *type = &table->types[type_strip(table, named->type)];
+    return argument_is_returned(named) || type->kind == TYPE_UNION ? &pointer : type;
 }
 
 const char *fault_register_name(const struct fault *f, uint8_t number)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/fault/argument_path.h"
 
+#include <stdio.h>
+
 #include "support/test.h"
 #include "support/type_builder.h"
 
@@ -78,6 +80,52 @@ static void a_union_has_no_one_name(void **state)
     assert_true(is_path(56, 8, NULL));
 }
 
+// union_path gives the path of `u` in `struct { long id; union { long i; T *first; T
+// *second; } u; }` with so many of the pointers; empty: it has none.
+static void union_path(size_t pointers, char path[static 16], enum type_kind *out_kind)
+{
+    struct type_table table;
+    struct text text = { 0 };
+    struct argument_part part = { 0, 8, 8 };
+    assert_int_equal(type_table_init(&table), CH_OK);
+    uint32_t number = add_type(
+        &table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
+    uint32_t pointer = add_type(
+        &table, &(struct type){ .kind = TYPE_POINTER, .size = 8, .target = number });
+    add_type_part(&table, "i", number, 0);
+    add_type_part(&table, "first", pointer, 0);
+    add_type_part(&table, "second", pointer, 0);
+    uint32_t u = add_type(&table, &(struct type){ .kind = TYPE_UNION,
+                                                  .name = "",
+                                                  .size = 8,
+                                                  .part_count = 1 + pointers });
+    add_type_part(&table, "id", number, 0);
+    add_type_part(&table, "u", u, 8);
+    part.type = add_type(&table, &(struct type){ .kind = TYPE_STRUCT,
+                                                 .name = "value",
+                                                 .size = 16,
+                                                 .first_part = 3,
+                                                 .part_count = 2 });
+    bool found = argument_path_append(&table, &part, "->", &text);
+    snprintf(path, 16, "%s", found ? text.bytes : "");
+    *out_kind = table.types[part.type].kind;
+    text_deinit(&text);
+    type_table_deinit(&table);
+}
+
+static void a_pointer_in_a_union_is_named_or_the_union_of_several(void **state)
+{
+    char path[16];
+    enum type_kind kind;
+    (void)state;
+    union_path(1, path, &kind);
+    assert_string_equal(path, "->u.first");
+    assert_int_equal(kind, TYPE_POINTER);
+    union_path(2, path, &kind);
+    assert_string_equal(path, "->u");
+    assert_int_equal(kind, TYPE_UNION);
+}
+
 // is_written returns true if the expression becomes that.
 static bool is_written(const char *expression, const char *expected)
 {
@@ -119,6 +167,7 @@ int main(void)
         cmocka_unit_test(members_and_elements_are_named),
         cmocka_unit_test(what_is_no_whole_member_has_no_name),
         cmocka_unit_test(a_union_has_no_one_name),
+        cmocka_unit_test(a_pointer_in_a_union_is_named_or_the_union_of_several),
         cmocka_unit_test(what_libraries_keep_is_called_as_the_source_does),
         cmocka_unit_test(other_members_keep_their_names),
     };

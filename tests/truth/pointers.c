@@ -460,21 +460,88 @@ static int closed_twice(void)
     return 0;
 }
 
+struct either {
+    int tag;
+    union {
+        long i;
+        struct node *node;
+    } u;
+};
+
+OWN int key_of_number(const struct either *from)
+{
+    int key = from->u.node->key;
+    __asm__ volatile("" : "+r"(key), "+r"(from));
+    return key;
+}
+
+// case number_as_pointer
+//   kind: small-pointer
+//   in: -
+//   says: .*`(from->u.node|number)` is .*
+//   variable: from->u.node|number
+static int number_as_pointer(void)
+{
+    struct either from = { 1, { .i = number } };
+    __asm__ volatile("" : : "r"(&from) : "memory");
+    return key_of_number(&from);
+}
+
+struct several {
+    int tag;
+    union {
+        long i;
+        struct node *node;
+        char *text;
+    } u;
+};
+
+OWN int text_of_number(const struct several *from)
+{
+    int first = from->u.text[1];
+    __asm__ volatile("" : "+r"(first), "+r"(from));
+    return first;
+}
+
+// case number_in_union
+//   kind: small-pointer
+//   in: -
+//   says: .*`(from->u|number)` is .*
+//   variable: from->u|number
+static int number_in_union(void)
+{
+    struct several from = { 1, { .i = number } };
+    __asm__ volatile("" : : "r"(&from) : "memory");
+    return text_of_number(&from);
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
 } cases[] = {
-    { "name_of_null", name_of_null },   { "before_null", before_null },
-    { "small_handle", small_handle },   { "cleared_return", cleared_return },
-    { "quotient", quotient },           { "huge_page", huge_page },
-    { "large_array", large_array },     { "largest_array", largest_array },
-    { "unmapped_code", unmapped_code }, { "int_handle", int_handle },
-    { "named_member", named_member },   { "lock_of_null", lock_of_null },
-    { "hour_of_null", hour_of_null },   { "around_null", around_null },
-    { "part_of_null", part_of_null },   { "length_of_null", length_of_null },
-    { "shell_of_user", shell_of_user }, { "row_of_null", row_of_null },
-    { "after_unmap", after_unmap },     { "closed_twice", closed_twice },
+    { "name_of_null", name_of_null },
+    { "before_null", before_null },
+    { "small_handle", small_handle },
+    { "cleared_return", cleared_return },
+    { "quotient", quotient },
+    { "huge_page", huge_page },
+    { "large_array", large_array },
+    { "largest_array", largest_array },
+    { "unmapped_code", unmapped_code },
+    { "int_handle", int_handle },
+    { "named_member", named_member },
+    { "lock_of_null", lock_of_null },
+    { "hour_of_null", hour_of_null },
+    { "around_null", around_null },
+    { "part_of_null", part_of_null },
+    { "length_of_null", length_of_null },
+    { "shell_of_user", shell_of_user },
+    { "row_of_null", row_of_null },
+    { "after_unmap", after_unmap },
+    { "closed_twice", closed_twice },
     { "far_after", far_after },
+    { "number_as_pointer", number_as_pointer },
+    { "number_in_union", number_in_union },
 };
 
 int main(int argc, char **argv)
