@@ -86,7 +86,7 @@ struct crash_state {
     uint64_t strict_thread;   // see crash_is_strict
     uint64_t raises_abort;    // a thread's word, in raise(SIGABRT); 0: none
     uint32_t *ended; // enum liveness_ended, in a liveness record; NULL: there is none
-    int (*clock)(clockid_t, struct timespec *); // libc's, if there is such a record
+    int (*clock)(clockid_t, struct timespec *); // libc's, if there is a context page
     uint64_t runtime_text; // Go's code, whose handler recovers from its own faults only
     uint64_t runtime_text_end;
     uint64_t runtime_asks; // bit N: it asks the handler of signal N that it replaced

@@ -18,21 +18,25 @@ uint32_t crash_refused_calls;
 
 _Static_assert(offsetof(struct context_liveness, ended) == 0, "the state points to it");
 
+// crash_realtime_ns: libc reads this clock without the kernel, whatever that measures
+// time with.
+uint64_t crash_realtime_ns(void)
+{
+    struct timespec now;
+    (void)crash_state.clock(CLOCK_REALTIME_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 // note_end notes in the program's liveness record which process sent SIGTERM, and when.
-// A child has the handler of its parent, but no liveness record. libc reads the clock
-// without the kernel.
+// A child has the handler of its parent, but no liveness record.
 static void note_end(const siginfo_t *info)
 {
     struct context_liveness *liveness =
         (struct context_liveness *)(void *)crash_state.ended;
-    struct timespec now;
     if (liveness == NULL)
         return;
     liveness->told_by = info->si_pid != 0 ? info->si_pid : LIVENESS_ASKED_OUTSIDE;
-    if (crash_may_call(CRASH_CALLS_CLOCK) &&
-        crash_state.clock(CLOCK_REALTIME, &now) == 0)
-        liveness->told_realtime_ns =
-            (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    liveness->told_realtime_ns = crash_realtime_ns();
     liveness->told_signal = SIGTERM;
 }
 

@@ -196,7 +196,6 @@ static uint32_t filter_refused(const struct sock_fprog *filter)
         { SYS_mremap, CRASH_CALLS_MAP },
         { SYS_munmap, CRASH_CALLS_MAP },
         { SYS_madvise, CRASH_CALLS_MAP },
-        { SYS_clock_gettime, CRASH_CALLS_CLOCK },
         { SYS_getpid, CRASH_CALLS_PID },
         { SYS_gettid, CRASH_CALLS_PID },
         { SYS_getppid, CRASH_CALLS_PID },

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "crashhook/crashhook.h"
-#include "handler/machine/syscalls.h"
+#include "handler/crash/crash.h"
+#include "handler/crash/crash_stack.h"
 #include "shared/place_note.h"
 
 struct context_page *context_current;
@@ -28,6 +29,7 @@ static struct context_page *current_context(void)
 void context_begin(void *room)
 {
     struct context_page *made = room;
+    crash_state.clock = clock_gettime;
     made->magic = CONTEXT_MAGIC;
     made->version = CONTEXT_VERSION;
     made->size = sizeof(*made);
@@ -155,7 +157,7 @@ void crashhook_breadcrumb(const char *message)
     struct context_breadcrumb *crumb = &to->trail[number % CONTEXT_BREADCRUMBS];
     __atomic_store_n(&crumb->sequence, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    crumb->realtime_ns = sys_clock_ns(CLOCK_REALTIME);
+    crumb->realtime_ns = crash_realtime_ns();
     copy_text(crumb->message, sizeof(crumb->message), message);
     __atomic_store_n(&crumb->sequence, number + 1, __ATOMIC_RELEASE);
 }

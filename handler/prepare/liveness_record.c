@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "handler/crash/crash.h"
@@ -162,7 +161,6 @@ int liveness_record_begin(const char *given, bool alone, bool *out_supervised)
     record_page = context;
     record_process = crash_plan->page->crashed_tid;
     record_is_of_run = *out_supervised;
-    crash_state.clock = clock_gettime;
     crash_state.ended = &context->liveness.ended;
     return fd;
 }

@@ -62,7 +62,8 @@ class Dispatchers(unittest.TestCase):
 class Filters(unittest.TestCase):
     def test_a_filter_that_kills_for_what_the_program_does_not_do_changes_nothing(self):
         run = [harness.CRASHHOOK, "run", "--via", "preload", "--"]
-        whats = ("threads", "ends", "term", "forks", "executes", "ignores", "_exit", "exit")
+        whats = ("threads", "ends", "term", "forks", "executes", "ignores", "tells", "_exit",
+                 "exit")
         for how, what in itertools.product(("prctl", "syscall", "threads"), whats):
             command = [program("filters_itself_alone"), how, what]
             linked = [program("filters_itself_shared"), how, what]

@@ -4,9 +4,10 @@
 // the process for each system call that nothing here makes, and then does WHAT: starts
 // threads, ends one that was there, forks, handles SIGTERM, executes
 // another program, also one that ignores SIGABRT and with a constant text as
-// LD_PRELOAD, exits. With `threads` as HOW two threads set a filter each for all
-// threads at once. With `none` it sets no filter, and can do `vforks`, too: a child
-// that has the default action for SIGABRT, which is ignored here.
+// LD_PRELOAD, leaves a breadcrumb where the library is, exits. With `threads` as HOW
+// two threads set a filter each for all threads at once. With `none` it sets no filter,
+// and can do `vforks`, too: a child that has the default action for SIGABRT, which is
+// ignored here.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -20,6 +21,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+void crashhook_breadcrumb(const char *message) __attribute__((weak));
 
 static void filter(const char *how)
 {
@@ -139,6 +142,8 @@ int main(int count, char **words)
     }
     if (strcmp(what, "executes") == 0 || strcmp(what, "ignores") == 0)
         execl("/bin/echo", "echo", "executed", NULL);
+    if (strcmp(what, "tells") == 0 && crashhook_breadcrumb != NULL)
+        crashhook_breadcrumb("filtered");
     if (strcmp(what, "_exit") == 0)
         _exit(6);
     return 7;
