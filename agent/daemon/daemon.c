@@ -413,11 +413,7 @@ static enum daemon_kept report_kill(struct daemon_keep *keep, int signal,
     static struct context_page context; // of which the new process needs a copy
     bool written;
     keep_end(&keep->keep, signal);
-    // The kernel may be emptying it already.
-    usage_sample(
-        &keep->keep.usage,
-        keep->keep.liveness.events.oom_kills != 0 ? usage_peak(&keep->keep.usage) : 0,
-        &keep->keep.liveness);
+    usage_sample_end(&keep->keep.usage, &keep->keep.liveness);
     struct termination termination = { .pid = keep->pid,
                                        .supervisor = LIVENESS_BY_DAEMON,
                                        .signal = signal,

@@ -89,6 +89,24 @@ static const struct liveness_sample *last_sample(const struct termination *termi
                : NULL;
 }
 
+// sample_logged makes the size at which the kernel says that it killed the process the
+// last sample: its memory is emptied soon after, and may be before it is looked at.
+static void sample_logged(struct termination *termination)
+{
+    struct context_liveness *liveness = &termination->liveness;
+    const struct liveness_sample *last = last_sample(termination);
+    const char *at = strrchr(termination->kernel, ')'); // after the process's name
+    uint64_t kib = 0;
+    while (at != NULL && (at = strstr(at, "-rss:")) != NULL)
+        kib += strtoull(at += strlen("-rss:"), NULL, 10);
+    if (kib == 0)
+        return;
+    if (last == NULL || last->realtime_ns < termination->realtime_ns)
+        liveness->sample[liveness->samples++ % LIVENESS_SAMPLES] =
+            (struct liveness_sample){ .realtime_ns = termination->realtime_ns };
+    liveness->sample[(liveness->samples - 1) % LIVENESS_SAMPLES].rss_bytes = kib << 10;
+}
+
 // asked_before_ms is how long before its end the process was asked to end; UINT64_MAX:
 // it was not.
 static uint64_t asked_before_ms(const struct termination *termination)
@@ -364,6 +382,8 @@ void termination_judge(struct termination *termination)
     }
     bool logged = kernel_log_oom(termination->pid, termination->started_ns,
                                  termination->kernel, sizeof(termination->kernel));
+    if (logged)
+        sample_logged(termination);
     termination->kind = CRASH_KIND_KILLED;
     if (termination->crash_signal != 0 && !is_unreported_crash(termination)) {
         judge_cut_off(termination);

@@ -270,12 +270,17 @@ void usage_sample(const struct usage *usage, uint64_t rss_bytes,
     liveness->samples++;
 }
 
-uint64_t usage_peak(const struct usage *usage)
+void usage_sample_end(const struct usage *usage, struct context_liveness *liveness)
 {
     struct text CH_CLEANUP(text_deinit) text = { 0 };
-    if (read_process_file(usage->pid, "status", USAGE_FILE_BYTES, &text) != CH_OK)
-        return 0;
-    return number_of_word(&text, "\nVmHWM:") << 10;
+    uint64_t before = 0;
+    if (liveness->samples != 0)
+        before = liveness->sample[(liveness->samples - 1) % LIVENESS_SAMPLES].rss_bytes;
+    (void)!read_process_file(usage->pid, "status", USAGE_FILE_BYTES, &text);
+    uint64_t peak = number_of_word(&text, "\nVmHWM:") << 10;
+    // The kernel may count a little less than it did, and no peak falls otherwise.
+    if (peak == 0 || peak >= before - before / 8)
+        usage_sample(usage, liveness->events.oom_kills != 0 ? peak : 0, liveness);
 }
 
 // count_ooms counts how often a limit was reached, of the cgroup or one that it is in.
@@ -372,24 +377,22 @@ static uint64_t keep_number_after(const char *text, const char *word, int base)
     return at != NULL ? strtoull(at + strlen(word), NULL, base) : 0;
 }
 
+// keep_pending is the set of signals that await the process or its first thread.
+static uint64_t keep_pending(const char *status)
+{
+    return keep_number_after(status, "\nSigPnd:", 16) |
+           keep_number_after(status, "\nShdPnd:", 16);
+}
+
 void keep_parse_status(const char *status, struct context_liveness *liveness)
 {
-    uint64_t pending = keep_number_after(status, "\nSigPnd:", 16) |
-                       keep_number_after(status, "\nShdPnd:", 16);
+    uint64_t pending = keep_pending(status);
     for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
         if (liveness->asked_signal != 0 || (pending >> (asking[i] - 1) & 1) == 0)
             continue;
         liveness->asked_signal = asking[i];
         liveness->asked_realtime_ns = clock_now_ns(CLOCK_REALTIME);
     }
-}
-
-static void look_at_pending(pid_t pid, struct context_liveness *liveness)
-{
-    struct text CH_CLEANUP(text_deinit) status = { 0 };
-    if (read_process_file(pid, "status", KEEP_FILE_BYTES, &status) == CH_OK &&
-        status.size != 0)
-        keep_parse_status(status.bytes, liveness);
 }
 
 // read_kernel_function reads the function of the kernel that the process's first thread
@@ -403,21 +406,17 @@ static void read_kernel_function(pid_t pid, char *out, size_t size)
 }
 
 // keep_state is the state letter of the process's first thread; 0: it has ended.
-static char keep_state(pid_t pid)
+static char keep_state(const char *status)
 {
-    struct text CH_CLEANUP(text_deinit) stat = { 0 };
-    if (read_process_file(pid, "stat", KEEP_FILE_BYTES, &stat) != CH_OK ||
-        stat.size == 0)
-        return 0;
-    // The command before the bracket may hold brackets of its own.
-    const char *bracket = strrchr(stat.bytes, ')');
-    char state = bracket != NULL && bracket[1] == ' ' ? bracket[2] : 0;
+    static const char word[] = "\nState:\t";
+    const char *at = strstr(status, word);
+    char state = at != NULL ? at[sizeof(word) - 1] : 0;
     return state != 'Z' && state != 'X' ? state : 0;
 }
 
 // note_state notes whether the process's first thread sleeps uninterruptibly. One that
 // no longer does may be exiting, so the earlier state counts until the next look.
-static void note_state(struct keep *keep, char state)
+static void note_state(struct keep *keep, char state, const char *status)
 {
     struct context_liveness *liveness = &keep->liveness;
     if (keep->freed)
@@ -430,7 +429,7 @@ static void note_state(struct keep *keep, char state)
         liveness->stuck_since_ns = liveness->stuck_seen_ns;
     read_kernel_function(keep->usage.pid, liveness->stuck_in,
                          sizeof(liveness->stuck_in));
-    look_at_pending(keep->usage.pid, liveness);
+    keep_parse_status(status, liveness);
 }
 
 // read_processor_time reads the limit and the use of the processor's time, of a process
@@ -456,12 +455,15 @@ void keep_follow(struct keep *keep)
 void keep_look(struct keep *keep)
 {
     const pid_t pid = keep->usage.pid;
-    char state = keep_state(pid);
-    if (state == 0)
+    struct text CH_CLEANUP(text_deinit) status = { 0 };
+    text_append(&status, "\n", 1);
+    if (read_process_file(pid, "status", KEEP_FILE_BYTES, &status) == CH_ERR_IO ||
+        !text_ok(&status) || keep_state(status.bytes) == 0)
         return; // that is its end, and the samples are to say how it was before
     keep_follow(keep);
-    usage_sample(&keep->usage, 0, &keep->liveness);
-    note_state(keep, state);
+    if ((keep_pending(status.bytes) >> (SIGKILL - 1) & 1) == 0) // nor when it is killed
+        usage_sample(&keep->usage, 0, &keep->liveness);
+    note_state(keep, keep_state(status.bytes), status.bytes);
     read_processor_time(pid, &keep->liveness);
 }
 

@@ -45,8 +45,10 @@ void usage_find(struct usage *out, const char *root, const char *lines);
 void usage_sample(const struct usage *usage, uint64_t rss_bytes,
                   struct context_liveness *liveness);
 
-// usage_peak is the most memory that the process has ever had; 0: it is not known.
-uint64_t usage_peak(const struct usage *usage);
+// usage_sample_end adds the sample of a process that is held while it exits: its peak
+// where the kernel killed it for memory (liveness->events). There is none where the
+// kernel has begun to empty it, which it does from 2 s after such a kill on.
+void usage_sample_end(const struct usage *usage, struct context_liveness *liveness);
 
 // usage_events reads what has happened in the cgroup since it was made; a cgroup of
 // version 1 reports neither kills of a group nor those of systemd-oomd.

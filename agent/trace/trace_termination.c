@@ -83,10 +83,7 @@ bool trace_termination_fill(struct trace *trace, pid_t process, int signal,
         keep_follow(keep);
     }
     keep_end(keep, signal);
-    // The kernel may be emptying it already.
-    usage_sample(&keep->usage,
-                 keep->liveness.events.oom_kills != 0 ? usage_peak(&keep->usage) : 0,
-                 &keep->liveness);
+    usage_sample_end(&keep->usage, &keep->liveness);
     *termination = (struct termination){ .pid = process,
                                          .supervisor = LIVENESS_BY_TRACE,
                                          .signal = signal,

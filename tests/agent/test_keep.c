@@ -213,6 +213,23 @@ static void usage_reads_what_version_1_counts(void **state)
     assert_int_equal(events.ooms, 17);
 }
 
+static void usage_takes_no_sample_of_a_process_that_the_kernel_has_emptied(void **state)
+{
+    const struct usage usage = { .pid = getpid() };
+    struct context_liveness liveness = { .samples = 1 };
+    (void)state;
+    liveness.sample[0].rss_bytes = UINT64_C(1) << 40;
+    usage_sample_end(&usage, &liveness);
+    assert_int_equal(liveness.samples, 1);
+    liveness.sample[0].rss_bytes = 4096;
+    usage_sample_end(&usage, &liveness);
+    assert_int_equal(liveness.samples, 2);
+    liveness.events.oom_kills = 1; // it counts as it was at its largest
+    usage_sample_end(&usage, &liveness);
+    assert_int_equal(liveness.samples, 3);
+    assert_true(liveness.sample[2].rss_bytes >= liveness.sample[1].rss_bytes / 8 * 7);
+}
+
 static void usage_leaves_no_hierarchy_and_follows_no_path_out_of_it(void **state)
 {
     static const char *const lines[] = {
@@ -351,6 +368,8 @@ int main(void)
         IN_FOLDER(usage_takes_no_nonsense_for_a_number),
         IN_FOLDER(usage_survives_files_that_are_cut_anywhere),
         IN_FOLDER(usage_finds_what_systemd_oomd_wrote),
+        cmocka_unit_test(
+            usage_takes_no_sample_of_a_process_that_the_kernel_has_emptied),
         cmocka_unit_test(usage_tells_what_happened_since),
     };
     return cmocka_run_group_tests_name("agent/keep", tests, NULL, NULL);

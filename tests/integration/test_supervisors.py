@@ -37,6 +37,12 @@ def said(*command):
         if done.returncode else ""
 
 
+def number_of(pid, name):
+    """A line of the process's status."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(file.read().split(f"\n{name}:", 1)[1].split()[0])
+
+
 class Kept:
     """A program of a scene of its own, and who keeps it."""
 
@@ -196,15 +202,42 @@ class Keepers(unittest.TestCase):
                 self.assertLess(memory[0]["rss_bytes"], memory[-1]["rss_bytes"])
                 self.assertGreater(len(memory), 2)
 
-    def report_of_a_full_cgroup(self, supervisor):
+    @needs_root
+    @HAS_CGROUPS
+    def test_a_full_cgroup_whose_program_is_emptied_before_its_supervisor_looks(self):
+        """The kernel does so 2 s after the kill, where a busy machine holds the program so long."""
+        for supervisor in ("trace", "seize"):
+            with self.subTest(supervisor):
+                report = self.report_of_a_full_cgroup(supervisor, self.empty, 4 * LIMIT)
+                memory = report["process"]["memory"]
+                self.assertEqual(report["crash"]["death"]["cause"], "memory-cgroup")
+                self.assertLess(memory[0]["rss_bytes"], memory[-1]["rss_bytes"])
+                self.assertGreater(memory[-1]["rss_bytes"], LIMIT // 2)
+
+    def empty(self, one):
+        # It grows, so no stop of it awaits the tracer, and it is not the shell's any more.
+        wait_for(lambda: number_of(one.victim, "VmRSS") > 10 << 10)
+        one.await_look()
+        tracer = number_of(one.victim, "TracerPid")
+        os.kill(tracer, signal.SIGSTOP)
+        try:
+            wait_for(lambda: number_of(one.victim, "ShdPnd") == 100)  # SIGKILL, in base 16
+            wait_for(lambda: number_of(one.victim, "VmRSS") < 1 << 10)
+        finally:
+            os.kill(tracer, signal.SIGCONT)
+
+    def report_of_a_full_cgroup(self, supervisor, meanwhile=None, limit=LIMIT):
         group = os.path.join(MEMORY, f"crashhook-test.{os.getpid()}.{supervisor}")
         os.mkdir(group)
         try:
             with open(os.path.join(group, "memory.limit_in_bytes"), "w", encoding="ascii") as file:
-                file.write(str(LIMIT))
+                file.write(str(limit))
             one, = self.kept("/bin/sh", "-c", f"echo $$ >{group}/cgroup.procs; exec \"$@\"", "sh",
                              LIVES, "fills", supervisors=(supervisor,))
-            return self.assert_killed(one, "memory-cgroup", "out-of-memory")
+            if meanwhile is None:
+                return self.assert_killed(one, "memory-cgroup", "out-of-memory")
+            meanwhile(one)
+            return one.end()[1]
         finally:
             while said("rmdir", group) and os.path.exists(group):
                 time.sleep(0.01)  # the last process has not left
