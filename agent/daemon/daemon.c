@@ -368,6 +368,10 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     liveness_see(&keep->live, keep->pid);
     liveness_close_others(&keep->live);
     (void)liveness_stop_copier(&keep->live, -1);
+    // It has seen all. Only what it stores now says so: nobody makes a report of the
+    // copier's file, which names this process, before that is replaced.
+    keep->keep.liveness.supervisor = 0;
+    liveness_write(&keep->live, &keep->keep.liveness);
     liveness_count(&keep->live, settings, keep->path);
     if (liveness_store(&keep->live, keep->path, reports)) {
         (void)signal(SIGCHLD, SIG_DFL);
@@ -392,7 +396,6 @@ static void finish_keeping(struct daemon_keep *keep, bool alone)
         liveness_end(&keep->live);
     if (!is_kept_by_other(keep)) {
         keep_end(&keep->keep, known ? status & 0x7f : 0);
-        keep->keep.liveness.supervisor = 0; // it has seen all
         liveness_write(&keep->live, &keep->keep.liveness);
     }
     leave_record(keep, alone);

@@ -162,8 +162,22 @@ static bool has_header(int fd)
            magic == RECORD_MAGIC;
 }
 
+// open_copy opens and locks the copy in the spool; -1: there is none that is ours
+// alone.
+static int open_copy(const struct spool *spool, const char *name)
+{
+    struct stat file;
+    int fd =
+        openat(spool->folder_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, &file) != 0 || file.st_nlink != 1 ||
+                    file.st_uid != geteuid() || !spool_hold_record(spool, name, fd)))
+        file_close(&fd);
+    return fd;
+}
+
 // copy_to_spool makes the file in the spool and returns it, locked. What does not fit
-// on the disk is missing at the end. -1: nothing fits.
+// on the disk is missing at the end; so a copy that is there is corrected in its place.
+// -1: nothing fits.
 static int copy_to_spool(const struct liveness *live, const struct spool *spool)
 {
     char name[SPOOL_LIVENESS_NAME_SIZE];
@@ -172,10 +186,16 @@ static int copy_to_spool(const struct liveness *live, const struct spool *spool)
     if (!read_live_header(live, &header))
         return -1;
     spool_liveness_name(header.page.crash_realtime_ns, header.pid, name);
+    int fd = open_copy(spool, name);
+    if (fd >= 0 && fchmod(fd, live->ours ? OURS_MODE : OTHERS_MODE) == 0) {
+        (void)copy_pages(live->fd, fd);
+        return fd;
+    }
+    file_close(&fd);
     (void)snprintf(temporary, sizeof(temporary), ".%s.tmp", name);
     (void)unlinkat(spool->folder_fd, temporary, 0);
-    int fd = openat(spool->folder_fd, temporary,
-                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(spool->folder_fd, temporary,
+                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 && fchmod(fd, live->ours ? OURS_MODE : OTHERS_MODE) == 0 &&
         flock(fd, LOCK_EX | LOCK_NB) == 0 &&
         (copy_pages(live->fd, fd) || has_header(fd)) &&

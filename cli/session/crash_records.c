@@ -245,7 +245,7 @@ static bool has_last_words(const struct taking *taking,
 
 // take_liveness makes the report of a process that was killed, unless it ended in
 // another way.
-static enum ch_status take_liveness(const struct taking *taking,
+static enum ch_status take_liveness(const struct taking *taking, const char *name,
                                     struct record_capture *record, int fd)
 {
     bool exits = taking->termination != NULL && taking->termination->exits;
@@ -256,10 +256,13 @@ static enum ch_status take_liveness(const struct taking *taking,
     if (record_capture_has_ended(record) && !exits)
         return has_last_words(taking, &record->record.header) ? CH_ERR_NOT_FOUND
                                                               : CH_OK;
+    // Before a supervisor ends, it replaces the file, or makes the report and removes
+    // it.
+    if (taking->termination == NULL && (lives_on(&record->record.header) ||
+                                        !spool_hold_record(taking->spool, name, fd)))
+        return CH_ERR_NOT_FOUND;
     if (taking->termination != NULL)
         record_capture_killed(record, taking->termination, taking->process);
-    else if (lives_on(&record->record.header))
-        return CH_ERR_NOT_FOUND;
     else
         capture_unsupervised(record, fd);
     return store_record_report(taking, record);
@@ -317,7 +320,7 @@ static bool take_made_record(void *context, const char *name, int fd)
         record_capture_open(&record, fd, &taking->session->settings);
     if (status == CH_OK) {
         if (record_capture_is_liveness(&record))
-            status = take_liveness(taking, &record, fd);
+            status = take_liveness(taking, name, &record, fd);
         else if (!record_is_reported(taking, &record.record.header))
             status = store_record_report(taking, &record);
         record_capture_close(&record);

@@ -97,8 +97,7 @@ void spool_words_name(uint64_t start_ticks, int32_t pid,
                    (uint32_t)pid);
 }
 
-// hold_record locks the record; false: another process has it, or has converted it.
-static bool hold_record(const struct spool *spool, const char *name, int fd)
+bool spool_hold_record(const struct spool *spool, const char *name, int fd)
 {
     struct stat named;
     struct stat held;
@@ -113,7 +112,7 @@ bool spool_take_record(const struct spool *spool, const char *name,
     int fd = -1;
     if (spool_open_file(spool, name, &fd) != CH_OK)
         return false;
-    bool held = hold_record(spool, name, fd);
+    bool held = spool_hold_record(spool, name, fd);
     if (held && take(context, name, fd))
         (void)unlinkat(spool->folder_fd, name, 0);
     (void)close(fd);

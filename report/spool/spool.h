@@ -199,6 +199,10 @@ bool spool_words_process(const char *name, uint64_t *out_start_ticks, int32_t *o
 void spool_words_name(uint64_t start_ticks, int32_t pid,
                       char out[static SPOOL_LIVENESS_NAME_SIZE]);
 
+// spool_hold_record locks the record on fd. False: another process has it, or the name
+// is that of another file by now, or of none.
+bool spool_hold_record(const struct spool *spool, const char *name, int fd);
+
 // spool_take_record passes one record on like this; false: it does not exist, or
 // another process works on it.
 bool spool_take_record(const struct spool *spool, const char *name,

@@ -129,6 +129,25 @@ class Keepers(unittest.TestCase):
                 self.assertTrue(report["crash"]["summary"].startswith("Killed by SIGKILL, which a "
                                                                       "process sent"))
 
+    def test_a_record_that_is_looked_for_while_its_supervisor_replaces_it(self):
+        """strace holds the supervisor before it ends its copier, and before the rename."""
+        one, = self.kept(LIVES, "waits", supervisors=("daemon",))
+        one.await_look()
+        wait_for(lambda: one.life() is not None)  # the copier's
+        agents = daemons(one.scene)  # it, and its copier
+        supervisor, = (pid for pid in agents if number_of(pid, "PPid") not in agents)
+        calls = "pidfd_send_signal,renameat"
+        held = subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(supervisor), "-e",
+                                 f"trace={calls}", "-e", f"inject={calls}:delay_enter=1500000"],
+                                stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: number_of(supervisor, "TracerPid") == held.pid)
+        os.kill(one.victim, signal.SIGKILL)
+        one.process.communicate(timeout=60)
+        while held.poll() is None:
+            one.scene.command("list")
+        wait_for(lambda: one.life() is None)
+        self.assertEqual(len(one.scene.report_paths()), 1)
+
     def test_a_liveness_kill(self):
         """As Kubernetes does: SIGTERM, a grace, SIGKILL."""
         # Nothing of a program that ignores SIGTERM tells an agent that does not trace it.
