@@ -204,13 +204,12 @@ static bool trace_follow_all(struct tracing *t)
 // result.
 static void trace_fold(struct tracing *t)
 {
-    if (t->count == 0 && t->offset) {
+    if (t->count != 0)
+        t->links[t->count - 1].offset += t->added;
+    else if (t->offset)
         t->out->added += t->added;
-        t->added = 0;
-    }
-    if (t->count == 0)
+    else
         return;
-    t->links[t->count - 1].offset += t->added;
     t->added = 0;
 }
 
@@ -431,9 +430,11 @@ static bool trace_through_address(struct tracing *t, size_t step, bool *out_name
         return true;
     }
     bool known = trace_address(t, step, memory, &address);
-    if (known && memory->base == INSTRUCTION_PC && t->count == 0 && !t->offset) {
-        address += (uint64_t)t->added;
-        t->added = 0;
+    // AArch64 adds the rest of an address to that of its page.
+    bool is_whole = t->offset && t->trace->stack->arch->id != UNWIND_ARCH_AARCH64;
+    if (known && memory->base == INSTRUCTION_PC && t->count == 0 && !is_whole) {
+        address += (uint64_t)(t->added + t->out->added);
+        t->added = t->out->added = 0;
     }
     size_t count = t->count;
     *out_named = known && trace_end_at_address(t, step, address);
@@ -593,10 +594,9 @@ static bool trace_part(const struct tracing *whole, size_t step, uint8_t reg,
                        struct argument_named *out)
 {
     struct tracing t;
-    if (!trace_begin_part(whole, step, reg, out, &t))
-        return false;
+    bool begun = trace_begin_part(whole, step, reg, out, &t);
     t.offset = true;
-    return trace_back(&t) && !argument_is_returned(out);
+    return begun && trace_back(&t) && !argument_is_returned(out);
 }
 
 // trace_name_element names the element of an array that the last link loads, or a
