@@ -76,10 +76,10 @@ class Embedding(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.build = os.path.join(self.folder, "build")
 
-    def configure(self, added, *options):
+    def configure(self, added, *options, generator="Ninja"):
         adopter.write(self.folder, "CMakeLists.txt", STRICT % added)
         adopter.write(self.folder, "program.c", adopter.PROGRAM)
-        return adopter.run(self, "cmake", "-S", self.folder, "-B", self.build, "-G", "Ninja",
+        return adopter.run(self, "cmake", "-S", self.folder, "-B", self.build, "-G", generator,
                            *options)
 
     def make(self, *targets):
@@ -146,9 +146,9 @@ class Embedding(unittest.TestCase):
     @unittest.skipUnless(FULL, "builds the agent twice more")
     def test_a_part_that_is_excluded_from_all_comes_with_its_agent(self):
         self.configure(f"add_subdirectory({SOURCE} crashhook EXCLUDE_FROM_ALL)",
-                       "-DCRASHHOOK_WITH_MUSL=OFF")
+                       "-DCRASHHOOK_WITH_MUSL=OFF", generator="Ninja Multi-Config")
         self.make("shop")
-        self.crash_and_check((self.build, "shop"))
+        self.crash_and_check((self.build, "Debug", "shop"))
 
     @unittest.skipUnless(FULL, "builds the agent twice more")
     def test_a_part_that_is_fetched_is_installed_with_the_project(self):
