@@ -17,6 +17,7 @@ import unittest
 
 import harness
 from harness import AGENT, FULL, Scene, crashed_thread, example, frames_of
+from place import needs_freedom_of_calls
 
 
 class SlowServer:
@@ -154,6 +155,7 @@ class Processors(unittest.TestCase):
         self.assertEqual(report["host"]["cpus"], len(os.sched_getaffinity(0)))
         return ended, report, *lines, ours
 
+    @needs_freedom_of_calls
     def test_the_agent_begins_where_the_program_crashed_and_takes_the_others_back(self):
         ended, report, began, finished, ours = self.logged([example("null_write")])
         self.assertEqual(ended.signal, signal.SIGSEGV)
@@ -173,6 +175,7 @@ class Processors(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
+    @needs_freedom_of_calls
     def test_nothing_of_a_program_is_in_use_when_its_parent_is_told_of_its_end(self):
         # A program's file cannot be opened for writing while anybody has its memory.
         with Scene() as scene:
@@ -232,6 +235,7 @@ sys.stdin.read()
         self.assertIs(thread["crashed"], False)
         self.assertEqual(thread["backtrace"]["ended"], "end-of-stack")
 
+    @needs_freedom_of_calls
     def test_a_snapshot_holds_the_process_for_less_than_two_forks_of_it(self):
         if os.uname().machine != "x86_64":
             self.skipTest("snapshots are made on x86-64 alone")

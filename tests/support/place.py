@@ -68,8 +68,9 @@ def no_root():
 
 
 def no_freedom_of_calls():
-    """Whether a seccomp filter is on, as in a container: nothing is started then for a program in
-    a crash, nor copied, because the filter might end it for that."""
+    """Whether a seccomp filter is on, as in a container. The filter might end a program or its
+    agent for a call, so in a crash no lost agent is replaced, no snapshot taken, no memory given
+    back ahead and no processor chosen."""
     with open("/proc/self/status", encoding="ascii") as file:
         return "" if "\nSeccomp:\t0\n" in file.read() else "a seccomp filter is on here"
 
