@@ -168,7 +168,7 @@ static void written_member(struct text *expression, const char *member,
 void argument_path_as_written(struct text *expression)
 {
     // The members in which libstdc++ and libc++ keep the one pointer of an object, and
-    // the call that gives it.
+    // the call that gives it; that of a pointer to a member function.
     static const struct {
         const char *member;
         const char *call;
@@ -180,6 +180,7 @@ void argument_path_as_written(struct text *expression)
         { "_M_current", "" },
         { "_M_cur", "" },
         { "_M_node", "" },
+        { "__pfn", "" },
         { "__i_", "" },
         { "_M_impl._M_start", "data()" },
         { "__begin_", "data()" },

@@ -647,6 +647,40 @@ static struct type read_tag_and_size(Dwarf_Die *die)
     return type;
 }
 
+// read_member_pointer makes a pointer to a member what the C++ ABI keeps for it: an
+// offset, or the address of a function with what is added to the object's, by gcc's
+// names.
+static enum ch_status read_member_pointer(struct type_dwarf *types, Dwarf_Die *die,
+                                          struct type *type)
+{
+    const struct type number = {
+        .kind = TYPE_INTEGER, .name = "long", .size = 8, .encoding = TYPE_SIGNED
+    };
+    struct type code = { .kind = TYPE_POINTER, .name = "", .size = 8 };
+    struct type_part parts[] = { { .name = "__pfn" },
+                                 { .name = "__delta", .offset_bits = 64 } };
+    Dwarf_Attribute attribute;
+    Dwarf_Die target;
+    bool known = dwarf_attr(die, DW_AT_type, &attribute) != NULL &&
+                 dwarf_formref_die(&attribute, &target) != NULL;
+    *type = number;
+    if (!known || dwarf_tag(&target) != DW_TAG_subroutine_type)
+        return CH_OK;
+    enum ch_status status = place_type_of(types, die, TYPE_DWARF_NAME, &code.target);
+    if (status == CH_OK)
+        status = type_table_add(types->table, &code, &parts[0].type);
+    if (status == CH_OK)
+        status = type_table_add(types->table, &number, &parts[1].type);
+    *type = (struct type){ .kind = TYPE_STRUCT,
+                           .name = "",
+                           .size = 16,
+                           .first_part = types->table->part_count,
+                           .part_count = 2 };
+    for (size_t i = 0; status == CH_OK && i < 2; i++)
+        status = type_table_add_part(types->table, &parts[i]);
+    return status;
+}
+
 // type_dwarf_read_entry fills type from die.
 static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die *die,
                                             enum type_dwarf_part part,
@@ -668,6 +702,8 @@ static enum ch_status type_dwarf_read_entry(struct type_dwarf *types, Dwarf_Die 
         type->tag = kind;
         return CH_OK;
     }
+    if (dwarf_tag(die) == DW_TAG_ptr_to_member_type)
+        return read_member_pointer(types, die, type);
     if (kind == TYPE_UNKNOWN)
         return CH_OK;
     if (kind == TYPE_INTEGER) {

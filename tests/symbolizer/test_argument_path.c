@@ -148,6 +148,7 @@ static void what_libraries_keep_is_called_as_the_source_does(void **state)
     assert_true(is_written("list.data()[i].of", "list[i].of"));
     assert_true(is_written("list->_M_impl._M_start", "list->data()"));
     assert_true(is_written("name._M_dataplus._M_p", "name.data()"));
+    assert_true(is_written("of->call.__pfn", "of->call"));
 }
 
 static void other_members_keep_their_names(void **state)

@@ -168,6 +168,31 @@ static int text_hook()
     return run_hook((int)zero);
 }
 
+struct meter {
+    int reading;
+    int scaled() const;
+};
+
+OWN int read_by(const meter *from, int meter::*field, int (meter::*method)() const)
+{
+    int value = from->*field + (from->*method)();
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
+// case null_member_function
+//   in: read_by
+//   says: Jump to 0x0, through a null pointer
+//   variable: method|none
+//   never: type is not known
+static int null_member_function()
+{
+    meter of = { 7 };
+    int (meter::*none)() const = nullptr;
+    asm volatile("" : : "r"(&none) : "memory");
+    return read_by(&of, &meter::reading, none);
+}
+
 static const struct {
     const char *name;
     int (*crash)();
@@ -182,6 +207,7 @@ static const struct {
     { "overwritten_object", overwritten_object },
     { "null_hook", null_hook },
     { "text_hook", text_hook },
+    { "null_member_function", null_member_function },
 };
 
 int main(int, char **arguments)
