@@ -34,6 +34,7 @@ static volatile int minus_one = -1;
 static char *volatile nothing;
 
 // case null_far
+//   builds: -static -no-pie
 //   kind: null-dereference
 //   says: Write to 0x400000, through a null pointer
 //   access: write 1 0x400000

@@ -89,6 +89,7 @@
 //   says: Uncaught exception std::string: short
 //   in: main
 // case pure
+//   builds: -static
 //   kind: pure-virtual
 //   says: A pure virtual function was called, in ledger::shape::
 //   in: -

@@ -76,6 +76,7 @@ struct action {
 };
 
 // case freed_call
+//   builds: -static -no-pie
 //   cause: freed-chunk
 //   says: Jump to .*is what malloc put into freed memory at 0x
 __attribute__((noinline)) static void freed_call(void)
@@ -159,6 +160,7 @@ __attribute__((noinline)) static void dead(void)
 }
 
 // case cut
+//   builds: -static -no-pie
 //   cause: truncated
 //   says: .* is the lower half of a pointer, 0x
 __attribute__((noinline)) static void cut(void)
