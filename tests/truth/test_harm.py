@@ -119,6 +119,9 @@ def wrong_frames(report, theirs):
     gdb comes to what is no code, it has lost the stack."""
     thread = crashed_thread(report)
     count = 0
+    first = int(thread["registers"]["rip"], 16) if "then" in report["crash"] else None
+    if first in theirs:  # the program's own handler crashed, too: the core is of that
+        theirs = theirs[theirs.index(first):]
     for ours, pc in zip(physical_frames(thread), theirs):
         if ours.get("trust") == "scan" or (count > 0 and not is_code(report, pc)):
             break
