@@ -368,8 +368,7 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     liveness_see(&keep->live, keep->pid);
     liveness_close_others(&keep->live);
     (void)liveness_stop_copier(&keep->live, -1);
-    // It has seen all. Only what it stores now says so: nobody makes a report of the
-    // copier's file, which names this process, before that is replaced.
+    // It has seen all. A copier's file names it, so that no other takes that till now.
     keep->keep.liveness.supervisor = 0;
     liveness_write(&keep->live, &keep->keep.liveness);
     liveness_count(&keep->live, settings, keep->path);

@@ -155,15 +155,7 @@ static bool copy_pages(int memory, int file)
     return true;
 }
 
-static bool has_header(int fd)
-{
-    uint64_t magic;
-    return file_read_at(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
-           magic == RECORD_MAGIC;
-}
-
-// open_copy opens and locks the copy in the spool; -1: there is none that is ours
-// alone.
+// open_copy opens and locks our copy in the spool; -1: there is none.
 static int open_copy(const struct spool *spool, const char *name)
 {
     struct stat file;
@@ -198,7 +190,8 @@ static int copy_to_spool(const struct liveness *live, const struct spool *spool)
                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 && fchmod(fd, live->ours ? OURS_MODE : OTHERS_MODE) == 0 &&
         flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-        (copy_pages(live->fd, fd) || has_header(fd)) &&
+        (copy_pages(live->fd, fd) ||
+         liveness_is_filled(&(const struct liveness){ .fd = fd })) &&
         renameat(spool->folder_fd, temporary, spool->folder_fd, name) == 0)
         return fd;
     if (fd >= 0)
@@ -290,11 +283,13 @@ static void start_copier(struct liveness *live, const char *path)
         (void)kill(pid, SIGKILL);
 }
 
-// append_counted appends a record to the file of its day. A release whose name does not
+// count_start appends a record to the file of its day. A release whose name does not
 // fit is not counted.
-static void append_counted(const struct settings *settings, const char *path,
-                           const struct start_record *record)
+static void count_start(const struct settings *settings, const char *path,
+                        uint64_t session, enum start_kind kind)
 {
+    const uint64_t now_s = clock_now_ns(CLOCK_REALTIME) / 1000000000;
+    const struct start_record record = { session, (uint32_t)now_s, kind };
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     struct spool CH_CLEANUP(spool_close) spool = { .folder_fd = -1 };
     int CH_CLEANUP(file_close) fd = -1;
@@ -303,8 +298,7 @@ static void append_counted(const struct settings *settings, const char *path,
     if (strlen(release) > START_RELEASE_MAX ||
         spool_open(path, SPOOL_CREATE, &spool) != CH_OK)
         return;
-    text_appendf(&name, START_PREFIX "%08x-",
-                 (unsigned)(clock_now_ns(CLOCK_REALTIME) / 1000000000 / DAY_S));
+    text_appendf(&name, START_PREFIX "%08x-", (unsigned)(now_s / DAY_S));
     for (; *release != 0; release++)
         text_appendf(&name, "%02x", (unsigned char)*release);
     text_append_string(&name, START_SUFFIX);
@@ -314,16 +308,7 @@ static void append_counted(const struct settings *settings, const char *path,
                     0600);
     // Where others may write to the folder, it may be a link to a file of ours.
     if (fd >= 0 && fstat(fd, &file) == 0 && file.st_nlink == 1)
-        (void)!write(fd, record, sizeof(*record));
-}
-
-static void count_start(const struct settings *settings, const char *path,
-                        uint64_t session, enum start_kind kind)
-{
-    const struct start_record record = {
-        session, (uint32_t)(clock_now_ns(CLOCK_REALTIME) / 1000000000), kind
-    };
-    append_counted(settings, path, &record);
+        (void)!write(fd, &record, sizeof(record));
 }
 
 void liveness_count(struct liveness *live, const struct settings *settings,

@@ -34,12 +34,19 @@ static uint64_t usage_number(const char *text)
     return number != UINT64_MAX ? number : 0;
 }
 
+// find_line is what follows word in lines of /proc; NULL: it is in none.
+static const char *find_line(const char *lines, const char *word)
+{
+    const char *at = strstr(lines, word);
+    return at != NULL ? at + strlen(word) : NULL;
+}
+
 // number_of_word is the number after word, which includes the line's end before it,
 // except in the first line.
 static uint64_t number_of_word(const struct text *text, const char *word)
 {
-    const char *at = text->size != 0 ? strstr(text->bytes, word) : NULL;
-    return at != NULL ? usage_number(at + strlen(word)) : 0;
+    const char *at = text->size != 0 ? find_line(text->bytes, word) : NULL;
+    return at != NULL ? usage_number(at) : 0;
 }
 
 // read_usage_file reads a file of the group whose folder is the first size bytes of
@@ -100,13 +107,6 @@ static bool use_folder(struct usage *usage, const char *root, const char *hierar
         return true;
     usage->folder[size] = 0;
     return has_memory_file(usage);
-}
-
-// find_line is the path in the line of /proc/PID/cgroup that has word; NULL: none has.
-static const char *find_line(const char *lines, const char *word)
-{
-    const char *at = strstr(lines, word);
-    return at != NULL ? at + strlen(word) : NULL;
 }
 
 static uint64_t read_usage_limit(const struct usage *usage, size_t size)
@@ -219,10 +219,9 @@ static bool usage_follow(struct usage *usage)
 static uint32_t percent_of_word(const struct text *text, const char *word)
 {
     enum { ALL = 10000 };
-    const char *at = text->size != 0 ? strstr(text->bytes, word) : NULL;
+    const char *at = text->size != 0 ? find_line(text->bytes, word) : NULL;
     if (at == NULL)
         return 0;
-    at += strlen(word);
     uint64_t whole = usage_number(at);
     at += strspn(at, "0123456789");
     uint64_t hundredths = *at == '.' && at[1] != 0 && at[2] >= '0' && at[2] <= '9'
@@ -370,18 +369,16 @@ uint64_t keep_pause_ms(uint64_t pause_ms)
     return 2 * pause_ms < PAUSE_MAX_MS ? 2 * pause_ms : PAUSE_MAX_MS;
 }
 
-// keep_number_after is the number, in base, after the word in /proc/PID/status.
-static uint64_t keep_number_after(const char *text, const char *word, int base)
-{
-    const char *at = strstr(text, word);
-    return at != NULL ? strtoull(at + strlen(word), NULL, base) : 0;
-}
-
 // keep_pending is the set of signals that await the process or its first thread.
 static uint64_t keep_pending(const char *status)
 {
-    return keep_number_after(status, "\nSigPnd:", 16) |
-           keep_number_after(status, "\nShdPnd:", 16);
+    static const char *const words[] = { "\nSigPnd:", "\nShdPnd:" };
+    uint64_t pending = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const char *at = find_line(status, words[i]);
+        pending |= at != NULL ? strtoull(at, NULL, 16) : 0;
+    }
+    return pending;
 }
 
 void keep_parse_status(const char *status, struct context_liveness *liveness)
@@ -408,9 +405,8 @@ static void read_kernel_function(pid_t pid, char *out, size_t size)
 // keep_state is the state letter of the process's first thread; 0: it has ended.
 static char keep_state(const char *status)
 {
-    static const char word[] = "\nState:\t";
-    const char *at = strstr(status, word);
-    char state = at != NULL ? at[sizeof(word) - 1] : 0;
+    const char *at = find_line(status, "\nState:\t");
+    char state = at != NULL ? *at : 0;
     return state != 'Z' && state != 'X' ? state : 0;
 }
 

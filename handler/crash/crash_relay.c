@@ -18,8 +18,7 @@ uint32_t crash_refused_calls;
 
 _Static_assert(offsetof(struct context_liveness, ended) == 0, "the state points to it");
 
-// crash_realtime_ns: libc reads this clock without the kernel, whatever that measures
-// time with.
+// crash_realtime_ns: libc reads this clock without the kernel, on every machine.
 uint64_t crash_realtime_ns(void)
 {
     struct timespec now;

@@ -73,6 +73,10 @@ RUNTIMES = ("node", "ruby", "java", "Go with cgo", "Go without cgo",
             "busybox, static", "redis-server", "gcc with address")
 
 
+# What ASan finds ends the program by exit otherwise, and no fault of it has a core.
+ENDS_BY_SIGNAL = "abort_on_error=1:disable_coredump=0"
+
+
 def limit(what, value):
     return lambda: resource.setrlimit(what, (value, value))
 
@@ -207,7 +211,8 @@ def runtimes(scene):
             row.prepare(folder)
         variables = {key: test_runtimes.filled(text, folder) for key, text in row.variables.items()}
         yield Row(row.name, [test_runtimes.filled(word, folder) for word in row.command],
-                  start={"cwd": folder}, variables={**variables, "GOTRACEBACK": "crash"})
+                  start={"cwd": folder}, variables={**variables, "GOTRACEBACK": "crash",
+                                                    "ASAN_OPTIONS": ENDS_BY_SIGNAL})
 
 
 @unittest.skipUnless(core_handler.OWN_KERNEL, "changes settings of the whole machine")

@@ -44,9 +44,10 @@ def number_of(pid, name):
 
 
 class Kept:
-    """A program of a scene of its own, and who keeps it."""
+    """A program of a scene of its own, and who keeps it. One that tells its number may be
+    killed before anybody looks for it."""
 
-    def __init__(self, supervisor, *command):
+    def __init__(self, supervisor, *command, tells_number=False):
         self.supervisor = supervisor
         self.scene = Scene()
         variables = {"run": {"LD_PRELOAD": ""}, "trace": {"LD_PRELOAD": ""},
@@ -56,7 +57,9 @@ class Kept:
         self.process = self.scene.start([*before, *command], **variables)
         assert self.process.stdout.readline() == b"ready\n", self.process.stderr.read()
         self.victim = self.process.pid
-        if supervisor == "run":
+        if tells_number:
+            self.victim = int(self.process.stderr.readline())
+        elif supervisor == "run":
             self.victim = child_of(self.process)
 
     def end(self):
@@ -94,10 +97,10 @@ SUPERVISORS = ("run", "trace", "daemon", "seize")
 
 
 class Keepers(unittest.TestCase):
-    def kept(self, *command, supervisors=SUPERVISORS):
+    def kept(self, *command, supervisors=SUPERVISORS, **options):
         all_kept = []
         for supervisor in supervisors:
-            one = Kept(supervisor, *command)
+            one = Kept(supervisor, *command, **options)
             self.addCleanup(shutil.rmtree, one.scene.folder, ignore_errors=True)
             all_kept.append(one)
         return all_kept
@@ -251,8 +254,9 @@ class Keepers(unittest.TestCase):
         try:
             with open(os.path.join(group, "memory.limit_in_bytes"), "w", encoding="ascii") as file:
                 file.write(str(limit))
-            one, = self.kept("/bin/sh", "-c", f"echo $$ >{group}/cgroup.procs; exec \"$@\"", "sh",
-                             LIVES, "fills", supervisors=(supervisor,))
+            one, = self.kept("/bin/sh", "-c", f"echo $$ >{group}/cgroup.procs; echo $$ >&2; "
+                             'exec "$@"', "sh", LIVES, "fills", supervisors=(supervisor,),
+                             tells_number=True)
             if meanwhile is None:
                 return self.assert_killed(one, "memory-cgroup", "out-of-memory")
             meanwhile(one)
