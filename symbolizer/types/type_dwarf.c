@@ -661,10 +661,9 @@ static enum ch_status read_member_pointer(struct type_dwarf *types, Dwarf_Die *d
                                  { .name = "__delta", .offset_bits = 64 } };
     Dwarf_Attribute attribute;
     Dwarf_Die target;
-    bool known = dwarf_attr(die, DW_AT_type, &attribute) != NULL &&
-                 dwarf_formref_die(&attribute, &target) != NULL;
     *type = number;
-    if (!known || dwarf_tag(&target) != DW_TAG_subroutine_type)
+    if (dwarf_formref_die(dwarf_attr(die, DW_AT_type, &attribute), &target) == NULL ||
+        dwarf_tag(&target) != DW_TAG_subroutine_type)
         return CH_OK;
     enum ch_status status = place_type_of(types, die, TYPE_DWARF_NAME, &code.target);
     if (status == CH_OK)
