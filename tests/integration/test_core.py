@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import jsonschema
 
 import gdb_compare
 import harness
-from core_surgery import NT_FILE, NT_SIGINFO, PT_LOAD, PT_NOTE, Core
+from core_surgery import NT_FILE, NT_PRSTATUS, NT_SIGINFO, PT_LOAD, PT_NOTE, Core
 from harness import Scene, addresses_of, crashed_thread, frames_of, names_of, program
 
 # name, command: what is compared with gdb, thread by thread.
@@ -190,6 +191,19 @@ class CoresThatLackSomething(unittest.TestCase):
         self.assertEqual(report["crash"]["kind"], self.whole["crash"]["kind"])
         self.assertEqual(report["crash"]["address"], self.whole["crash"]["address"])
         self.assertNotIn("code_name", report["crash"])
+        self.assertEqual(by_tid(report), by_tid(self.whole))
+
+    def test_without_siginfo_the_thread_with_a_signal_has_crashed(self):
+        core = Core(self.core).hide_notes([NT_SIGINFO])
+        # Each description is after a header and the name "CORE".
+        states = [offset + 20 for offset, kind in core.notes() if kind == NT_PRSTATUS]
+        for state, number in zip(states[:3], (0, 0, 11)):
+            struct.pack_into("<i", core.bytes, state, number)
+            struct.pack_into("<h", core.bytes, state + 12, number)
+        report = self.scene.report(core.write(self.path("third-thread")))
+        self.assertEqual(report["crash"]["signal"], 11)
+        tid, = struct.unpack_from("<i", core.bytes, states[2] + 32)
+        self.assertEqual(crashed_thread(report)["tid"], tid)
         self.assertEqual(by_tid(report), by_tid(self.whole))
 
     def test_a_program_of_another_build_is_refused_and_said(self):
