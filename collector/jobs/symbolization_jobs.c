@@ -60,8 +60,8 @@ static size_t decoded_size(const struct symbolization_item *item)
     return status == CH_ERR_LIMIT ? COLLECTOR_LARGE + 1 : decoded.size;
 }
 
-static void take_naming_item(void *context,
-                             const struct store_symbolization *symbolization)
+static void take_symbolization_item(void *context,
+                                    const struct store_symbolization *symbolization)
 {
     struct claimed_batch *batch = context;
     struct symbolization_item *item = &batch->items[batch->count];
@@ -377,7 +377,7 @@ static int work_once(struct claimed_batch *batch)
     size_t claimed = 0;
     const struct store_claiming claiming = { .count = SYMBOLIZATION_BATCH - 1,
                                              .lease_ms = LEASE_MS,
-                                             .visit = take_naming_item,
+                                             .visit = take_symbolization_item,
                                              .context = batch };
     clear_batch(batch);
     enum ch_status status =
