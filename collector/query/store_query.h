@@ -177,7 +177,7 @@ size_t store_query_bound(const struct store_query *query);
 bool store_query_finds_by_group(const struct store_query *query);
 
 // store_query_is_indexed returns true if an index can tell how many facets have a term.
-bool store_query_is_indexed(const struct store_term *term);
+bool store_query_is_indexed(enum sql_dialect dialect, const struct store_term *term);
 
 // store_query_piece returns the longest text without wildcards in a value.
 const char *store_query_piece(const char *value, size_t *out_length);

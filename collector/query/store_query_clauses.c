@@ -89,18 +89,6 @@ bool store_query_has_trigram(enum sql_dialect dialect, const struct store_term *
     return letters == INDEXED_CHARACTERS;
 }
 
-bool store_query_is_indexed(const struct store_term *term)
-{
-    return term->key < STORE_KEY_SINCE && !term->wildcard;
-}
-
-// has_probe returns true if an index narrows a list by the term, as no single
-// alternative does.
-static bool has_probe(const struct store_term *term)
-{
-    return store_query_is_indexed(term) && !term->alternative;
-}
-
 const char *store_query_piece(const char *value, size_t *out_length)
 {
     const char *piece = value;
@@ -116,6 +104,28 @@ const char *store_query_piece(const char *value, size_t *out_length)
     return piece;
 }
 
+// has_piece returns true if an index finds the hosts with a piece of the value.
+static bool has_piece(enum sql_dialect dialect, const struct store_term *term)
+{
+    size_t length;
+    if (dialect != SQL_SQLITE || !term->wildcard || term->key != STORE_KEY_HOST)
+        return false;
+    const char *piece = store_query_piece(term->value, &length);
+    return is_indexed(piece, length);
+}
+
+bool store_query_is_indexed(enum sql_dialect dialect, const struct store_term *term)
+{
+    return term->key < STORE_KEY_SINCE && (!term->wildcard || has_piece(dialect, term));
+}
+
+// has_probe returns true if an index narrows a list by the term, as no single
+// alternative does.
+static bool has_probe(const struct store_query *query, const struct store_term *term)
+{
+    return store_query_is_indexed(query->dialect, term) && !term->alternative;
+}
+
 bool store_query_finds_part(const struct store_term *term)
 {
     return carried[term->key].part;
@@ -128,19 +138,20 @@ static bool is_of_reports(const struct store_term *term)
 
 // is_required is true for a term that holds for every report that is found, and that an
 // index can find.
-static bool is_required(const struct store_term *term)
+static bool is_required(const struct store_query *query, const struct store_term *term)
 {
-    return !term->negated && !term->alternative && !term->wildcard;
+    return !term->negated && !term->alternative &&
+           (!term->wildcard || has_piece(query->dialect, term));
 }
 
-static bool is_since(const struct store_term *term)
+static bool is_since(const struct store_query *query, const struct store_term *term)
 {
-    return term->key == STORE_KEY_SINCE && is_required(term);
+    return term->key == STORE_KEY_SINCE && is_required(query, term);
 }
 
-static bool is_searched(const struct store_term *term)
+static bool is_searched(const struct store_query *query, const struct store_term *term)
 {
-    return is_of_reports(term) && is_required(term);
+    return is_of_reports(term) && is_required(query, term);
 }
 
 // is_in_index returns true if the index of a group's reports decides a term.
@@ -165,9 +176,11 @@ static bool is_wide(const struct store_query *query, const struct store_term *te
 // is_found_by_group returns true if the reports of a term are found by the groups that
 // have it: marks are not indexed by report, and columns are not where few have the
 // value.
-static bool is_found_by_group(const struct store_term *term, bool rare)
+static bool is_found_by_group(const struct store_query *query,
+                              const struct store_term *term, bool rare)
 {
-    return is_required(term) && has_probe(term) && (rare || has_mark(term));
+    return is_required(query, term) && has_probe(query, term) &&
+           (rare || has_mark(term));
 }
 
 // rank_of is 0 for a term that the index of a group's reports decides, 1 for one of
@@ -191,7 +204,8 @@ static bool is_choice(const struct store_query *query, const struct store_term *
     while (term->joined)
         term--;
     do {
-        if (!store_query_is_indexed(term) || term->negated || is_wide(query, term))
+        if (!store_query_is_indexed(query->dialect, term) || term->negated ||
+            is_wide(query, term))
             return false;
         term++;
     } while (term < end && term->joined);
@@ -210,7 +224,7 @@ static bool is_in_list(const struct store_query *query, enum query_list list,
         return is_of_reports(term);
     default:
         return is_of_reports(term) &&
-               !(query->holds[CLAUSE_COUNTED_BOUNDED] && is_since(term));
+               !(query->holds[CLAUSE_COUNTED_BOUNDED] && is_since(query, term));
     }
 }
 
@@ -244,10 +258,7 @@ static void enter_value(struct store_query *query, const struct store_term *term
                           term->key != STORE_KEY_TAG && term->key != STORE_KEY_SIGNAL;
     holds[CLAUSE_REPEATS] = carried[term->key].repeats;
     holds[CLAUSE_BY_WORD] = part && is_indexed(value, strlen(value));
-    size_t length;
-    const char *piece = store_query_piece(value, &length);
-    holds[CLAUSE_PIECE] = query->dialect == SQL_SQLITE && term->wildcard &&
-                          term->key == STORE_KEY_HOST && is_indexed(piece, length);
+    holds[CLAUSE_PIECE] = has_piece(query->dialect, term) && !is_wide(query, term);
     holds[CLAUSE_AS_IS] = is_json_as_is(value);
     holds[CLAUSE_ASCII] = is_ascii(value);
     query->named[VALUE_VALUE] = sql_text(term->value);
@@ -277,11 +288,13 @@ void store_query_enter(struct store_query *query, const struct store_term *term)
     holds[CLAUSE_OF_GROUP] = !is_of_reports(term);
     holds[CLAUSE_OF_TIME] = !term->alternative && term->key >= STORE_KEY_SINCE &&
                             term->key <= STORE_KEY_TIME;
-    holds[CLAUSE_SEARCHED] = is_searched(term);
-    holds[CLAUSE_LISTED] = is_searched(term) && !(holds[CLAUSE_BOUNDED] && wide);
-    holds[CLAUSE_FACET] = store_query_is_indexed(term) && term->key != STORE_KEY_WORD;
+    holds[CLAUSE_SEARCHED] = is_searched(query, term);
+    holds[CLAUSE_LISTED] = holds[CLAUSE_SEARCHED] && !(holds[CLAUSE_BOUNDED] && wide);
+    holds[CLAUSE_FACET] =
+        store_query_is_indexed(query->dialect, term) && term->key != STORE_KEY_WORD;
     holds[CLAUSE_WIDE] = wide && !term->alternative;
-    holds[CLAUSE_FOUND_BY_GROUP] = is_found_by_group(term, look != NULL && !wide);
+    holds[CLAUSE_FOUND_BY_GROUP] =
+        is_found_by_group(query, term, look != NULL && !wide);
     holds[CLAUSE_BY_TIME] = query->dialect == SQL_SQLITE && look != NULL &&
                             look->many[term - query->filter->terms];
     holds[CLAUSE_BY_ROW] = query->by_index && !is_in_index(term);
@@ -290,13 +303,15 @@ void store_query_enter(struct store_query *query, const struct store_term *term)
 }
 
 // is_lone returns true if one term on reports decides, as it is required.
-static bool is_lone(const struct store_filter *filter)
+static bool is_lone(const struct store_query *query)
 {
+    const struct store_filter *filter = query->filter;
     size_t count = 0;
     bool required = true;
     for (size_t i = 0; i < filter->term_count; i++) {
         count += is_of_reports(&filter->terms[i]);
-        required &= !is_of_reports(&filter->terms[i]) || is_required(&filter->terms[i]);
+        required &=
+            !is_of_reports(&filter->terms[i]) || is_required(query, &filter->terms[i]);
     }
     return count == 1 && required;
 }
@@ -320,10 +335,10 @@ static void begin_counts(struct store_query *query)
         holds[CLAUSE_LEFT] |= term->key == STORE_KEY_WORD;
         holds[CLAUSE_COUNTED_BOUNDED] |= looked_at;
         holds[CLAUSE_COMPARES_COLUMN] |=
-            is_searched(term) && has_probe(term) && is_in_index(term);
-        since = is_since(term) && term->number > since ? term->number : since;
+            is_searched(query, term) && has_probe(query, term) && is_in_index(term);
+        since = is_since(query, term) && term->number > since ? term->number : since;
     }
-    holds[CLAUSE_SEVERAL] = holds[CLAUSE_NARROWED] && !is_lone(query->filter);
+    holds[CLAUSE_SEVERAL] = holds[CLAUSE_NARROWED] && !is_lone(query);
     holds[CLAUSE_LEFT] |= holds[CLAUSE_SEVERAL];
     holds[CLAUSE_COUNTS_SORT] =
         sorts_by_reports(query->filter) && holds[CLAUSE_NARROWED];
@@ -368,7 +383,8 @@ static bool has_index(const struct store_query *query)
                query->filter->sort != STORE_SORT_RISING;
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
-        listed |= is_searched(term) && has_probe(term) && !is_wide(query, term);
+        listed |=
+            is_searched(query, term) && has_probe(query, term) && !is_wide(query, term);
     }
     return query->filter->sort == STORE_SORT_LAST_SEEN && !listed;
 }
@@ -390,7 +406,8 @@ static bool asks_for_values(const struct store_query *query)
 {
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
-        if (term->key == STORE_KEY_WORD && is_required(term) && is_wide(query, term))
+        if (term->key == STORE_KEY_WORD && is_required(query, term) &&
+            is_wide(query, term))
             return true;
     }
     return false;
@@ -410,7 +427,7 @@ size_t store_query_bound(const struct store_query *query)
         return most < STORE_FOUND_EXAMINED ? most : STORE_FOUND_EXAMINED;
     bool part = false;
     for (size_t i = 0; i < filter->term_count; i++)
-        part |= carried[filter->terms[i].key].part;
+        part |= carried[filter->terms[i].key].part || filter->terms[i].wildcard;
     return part || by_count || filter->found_most != 0 ? most : 0;
 }
 
@@ -419,10 +436,10 @@ bool store_query_finds_by_group(const struct store_query *query)
     for (size_t i = 0; i < query->filter->term_count; i++) {
         const struct store_term *term = &query->filter->terms[i];
         bool of_group = !is_of_reports(term) && term->key != STORE_KEY_ANY;
-        bool shown = term->key == STORE_KEY_SHORT_WORD && is_required(term);
+        bool shown = term->key == STORE_KEY_SHORT_WORD && is_required(query, term);
         if (shown || (of_group && query->dialect == SQL_SQLITE) ||
             is_choice(query, term) ||
-            (!is_wide(query, term) && is_found_by_group(term, true)))
+            (!is_wide(query, term) && is_found_by_group(query, term, true)))
             return true;
     }
     return false;

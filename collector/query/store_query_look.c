@@ -22,7 +22,7 @@
 
 enum {
     STORE_WIDE = 5000,       // facets of a term are listed; of more, groups are asked
-    STORE_WIDE_WORD = 20000, // that takes longer for words
+    STORE_WIDE_WORD = 20000, // that takes longer for words and hosts with wildcards
     STORE_MANY = 1000,       // facets: of the groups of fewer all reports are sorted
     MANY_GROUPS = 10000,     // what rises is kept where there are as many
     RISING_DAYS = 7,
@@ -54,9 +54,10 @@ static enum ch_status look_at_term(struct sql *sql, const struct store_filter *f
                                    size_t i, struct store_look *out)
 {
     const struct store_term *term = &filter->terms[i];
-    if (!store_query_is_indexed(term))
+    if (!store_query_is_indexed(sql->dialect, term))
         return CH_OK;
-    int64_t most = term->key == STORE_KEY_WORD ? STORE_WIDE_WORD : STORE_WIDE;
+    bool slow = term->key == STORE_KEY_WORD || term->wildcard;
+    int64_t most = slow ? STORE_WIDE_WORD : STORE_WIDE;
     int64_t count = most + 1;
     enum ch_status status = CH_OK;
     if (store_query_has_trigram(sql->dialect, term))

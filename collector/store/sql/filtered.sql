@@ -103,7 +103,10 @@ LIMIT :limit
 SELECT count(*)
 FROM (SELECT 1 FROM (
     --: each term {
-    SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED}  --: !word
+    SELECT f.group_number FROM facets f WHERE {FACET_SEARCHED}  --: !word !piece
+    SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f --: piece
+    WHERE s.word_search MATCH :piece AND w.number = s.rowid AND w.kind = :kind      --: piece
+        AND f.kind >= {FACET_EXECUTABLE} AND f.kind = w.kind AND f.value = w.value  --: piece
     {GROUPS_OF_WORDS}                       --: word
     UNION ALL SELECT rowid FROM facet_search WHERE facet_search MATCH :pattern  --: word
     --: }

@@ -4660,7 +4660,7 @@ LIMIT :limit
 SELECT count(*)
 FROM (SELECT 1 FROM (
         {each term}
-            {if !word}SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
+            {if !word !piece}SELECT f.group_number FROM facets f WHERE {if by_word}f.kind >= 3 AND f.kind = :kind AND f.value IN (SELECT w.value FROM words w
                         WHERE +w.kind = :kind
                         AND w.number IN (SELECT rowid FROM word_search WHERE word_search MATCH :pattern)){end}
                 {if !by_word}f.kind >= 3 AND f.kind = :kind AND
@@ -4682,6 +4682,9 @@ FROM (SELECT 1 FROM (
                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}
                 {if whole}f.value {if !wildcard}= :value{end}
                     {if wildcard}LIKE CAST(:pattern AS text) ESCAPE '!'{end}{end}{end}{end}
+        {if piece}SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f{end}
+        {if piece}WHERE s.word_search MATCH :piece AND w.number = s.rowid AND w.kind = :kind{end}
+        {if piece}AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value{end}
         {if word}SELECT f.group_number FROM word_search s CROSS JOIN words w CROSS JOIN facets f
             WHERE s.word_search MATCH :pattern AND w.number = s.rowid
             AND f.kind >= 3 AND f.kind = w.kind AND f.value = w.value
