@@ -10,7 +10,7 @@
 #include "heap/walk.h"
 #include "shared/place_note.h"
 
-enum { FILL = 0xcb, WORD = sizeof(uint64_t) };
+enum { FILL = 0xcb };
 
 // NOLINTNEXTLINE(readability-identifier-naming): the note refers to it by this name.
 struct heap_state crashhook_heap_state;
@@ -264,22 +264,13 @@ static __attribute__((noreturn)) void fail(enum heap_error error, uint64_t addre
 // find_damage is the first address in a range that lacks the pattern; end: none.
 static uint64_t find_damage(uint64_t start, uint64_t end)
 {
-    static const uint64_t filled = UINT64_C(0x0101010101010101) * FILL;
-    uint64_t at = start;
-    while (at < end) {
-        uint64_t word;
-        if (at % WORD == 0 && end - at >= WORD) {
-            memcpy(&word, (const void *)(uintptr_t)at, WORD);
-            if (word == filled) {
-                at += WORD;
-                continue;
-            }
-        }
-        if (*(const uint8_t *)(uintptr_t)at != FILL)
-            return at;
-        at++;
-    }
-    return end;
+    const uint8_t *at = (const uint8_t *)(uintptr_t)start;
+    // The C library compares faster than a loop: each byte with the one before it.
+    if (start != end && *at == FILL && memcmp(at, at + 1, end - start - 1) == 0)
+        return end;
+    while (start < end && *(const uint8_t *)(uintptr_t)start == FILL)
+        start++;
+    return start;
 }
 
 static void check_around(const struct heap_block *block, uint64_t slot,
