@@ -51,7 +51,8 @@ static uint64_t random_next(void)
     return x * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-// random_distance is exponentially distributed, with the mean sample_rate: minus the
+// random_distance is exponentially distributed, with the mean sample_rate - 1/2, so
+// that with its fraction cut off, one in sample_rate allocations is sampled: minus the
 // logarithm of a random number below 1. The fraction of the binary logarithm is
 // approximated by a parabola, whose error is below 0.01.
 static int32_t random_distance(void)
@@ -64,7 +65,8 @@ static int32_t random_distance(void)
     uint64_t fraction = zeros < 63 ? (random << (zeros + 1)) >> 48 : 0;
     uint64_t log = fraction + ((fraction * (one - fraction)) / one * curvature) / one;
     uint64_t minus_log2 = ((uint64_t)zeros + 1) * one - log;
-    uint64_t distance = (minus_log2 * ln2 / one * sample_rate) / one;
+    uint64_t distance =
+        minus_log2 * ln2 / one * (2 * (uint64_t)sample_rate - 1) / (2 * one);
     return distance < INT32_MAX ? (int32_t)distance : INT32_MAX;
 }
 
@@ -88,9 +90,9 @@ void *sample_allocate(size_t size, size_t alignment, enum heap_origin origin,
     }
     sample_is_busy = true;
     bool is_first = sample_random == 0; // of the thread: it has counted nothing yet
-    sample_countdown = state->mode == POOL_EVERY ? 0 : random_distance();
+    sample_countdown = state->rate == 1 ? 0 : random_distance();
     void *block = NULL;
-    if (state->mode == POOL_EVERY || !is_first || sample_rate == 1)
+    if (!is_first || state->rate == 1)
         block = pool_allocate(&(struct pool_request){
             .size = size,
             .alignment = alignment,
@@ -99,7 +101,7 @@ void *sample_allocate(size_t size, size_t alignment, enum heap_origin origin,
             .caller = caller,
         });
     sample_is_to_keep =
-        block == NULL && state->mode == POOL_SAMPLE && (!is_first || sample_rate == 1);
+        block == NULL && state->mode == POOL_SAMPLE && (!is_first || state->rate == 1);
     sample_is_busy = false;
     return block;
 }

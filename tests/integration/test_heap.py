@@ -206,6 +206,19 @@ class Heap(unittest.TestCase):
         mean, deviation = sum(tries) / runs, rate / runs ** 0.5
         self.assertLess(abs(mean - rate), 5 * deviation, tries)
 
+    def test_each_allocation_is_sampled_where_one_in_one_is_asked_for(self):
+        source = (b"#include <stdlib.h>\nint main(void) { char *volatile block = NULL;\n"
+                  b"for (int i = 0; i < 30; i++) block = malloc(40);\n"
+                  b"free(block); return *(volatile char *)block; }\n")
+        with Scene() as scene:
+            program = os.path.join(scene.folder, "reads")
+            subprocess.run(["gcc", "-w", "-fno-builtin", "-x", "c", "-o", program, "-"],
+                           input=source, check=True)
+            for _ in range(10):
+                done = self.run_alone([program], [LIBRARY], CRASHHOOK_HEAP="sample",
+                                      CRASHHOOK_HEAP_RATE="1")
+                self.assertEqual(done.returncode, -signal.SIGSEGV)
+
     def test_a_core_and_a_traced_program_are_told_the_same(self):
         case = ("after-free", "write", "48", "new-array", "other")
         for way in ("trace", "core"):
