@@ -210,8 +210,7 @@ void next_find_all(void)
     // Each that is missing takes longer to look for than all others.
     bool has_operators = dlsym(RTLD_NEXT, "_Znwm") != NULL;
 #define NEXT_FIND(member, symbol, ...)                                                 \
-    if (symbol[0] != '_' || has_operators)                                             \
-        (void)next_find(symbol, &next.member);
+    (void)((symbol[0] != '_' || has_operators) && next_find(symbol, &next.member));
     NEXT_FUNCTIONS(NEXT_FIND)
     NEXT_FREES(NEXT_FIND)
     (void)dlerror(); // nobody has called dlsym before
