@@ -45,6 +45,7 @@ DIFFERENCES = {
     "endings.c traps *": "gcc's trap is a breakpoint there",
     "tables.cc text_slot *": "the processor drops the highest byte of the pc",
     "tables.cc text_hook *": "the processor drops the highest byte of the pc",
+    "endings.c calls_text *": "the processor drops the highest byte of the pc",
     "endings.c calls_by_sealed_table *": "what saves the signal needs that table itself",
     "handlers.c *": "its own handlers replace what saves the signal, and qemu's cores have no calls "
                     "that threads wait in",
