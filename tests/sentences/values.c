@@ -62,6 +62,7 @@ static void freed_linked(void)
 }
 
 // case freed_fast
+//   builds: -no-pie
 //   cause: freed-chunk
 //   says: .*is what malloc put into freed memory at 0x
 //   in: follow_freed
