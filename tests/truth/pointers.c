@@ -276,8 +276,8 @@ OWN int of_hour(const struct counter *in, long hour)
 // case hour_of_null
 //   kind: null-dereference
 //   in: of_hour
-//   says: Read from 0x(5c|64), through a null pointer .*; `in`, an argument of of_hour, is
-//     null; `in->by_hour\[11\]` is (92|100) bytes from it$
+//   says: Read from 0x(5c|64), through a null pointer .*; `in`, an argument of
+//     of_hour, is null; `in->by_hour\[11\]` is (92|100) bytes from it$
 //   builds: O0
 static int hour_of_null(void)
 {
