@@ -476,9 +476,16 @@ static void use_rights_of(const struct stop *stop, pid_t tid)
         rights_parse(&stop->status, &rights);
     else
         rights_read(tid, &rights);
-    if (rights.user == 0 && permitted_all())
-        rights_compare_capabilities(&rights);
-    rights_apply(&rights);
+    if (permitted(PERMITTED_RIGHTS)) {
+        if (rights.user == 0)
+            rights_compare_capabilities(&rights);
+        rights_apply(&rights);
+        return;
+    }
+    struct rights own;
+    rights_read(getpid(), &own);
+    rights.fewer |= (own.capabilities & ~rights.capabilities) != 0;
+    rights_deny(&rights);
 }
 
 // fetch_image_headers has the memory reader read the beginnings of all images, of which

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/system/rights.h"
 #include "images/read_file.h"
 
 enum { STATUS_LIMIT_BYTES = 16 << 10, COMMAND_LIMIT_BYTES = 64, SECCOMP_FILTER = 2 };
@@ -71,7 +72,7 @@ void refusal_explain(pid_t pid, int error, char out[static REFUSAL_MAX])
 }
 
 enum { NOT_ASKED, ALLOWED, FORBIDDEN };
-enum { CALLS = PERMITTED_READV + 1, STACK_BYTES = 16 << 10 };
+enum { CALLS = PERMITTED_RIGHTS + 1, STACK_BYTES = 16 << 10 };
 
 static bool filter_is_expected;
 
@@ -90,6 +91,8 @@ static int make_calls(void *argument)
         (void)ptrace(PTRACE_SEIZE, 0, NULL, NULL);
     if (trial->last == PERMITTED_READV)
         (void)process_vm_readv(1, NULL, 0, NULL, 0, 0);
+    if (trial->last == PERMITTED_RIGHTS)
+        rights_try();
     trial->survived = true;
     return 0;
 }
@@ -123,8 +126,11 @@ bool permitted(enum permitted_call call)
         return true;
     if (known[call] != NOT_ASKED)
         return known[call] == ALLOWED;
-    bool all = child_survives(PERMITTED_PTRACE, PERMITTED_READV);
-    for (enum permitted_call each = PERMITTED_PTRACE; each <= PERMITTED_READV; each++)
+    const bool rights = call == PERMITTED_RIGHTS;
+    const enum permitted_call first = rights ? PERMITTED_RIGHTS : PERMITTED_PTRACE;
+    const enum permitted_call last = rights ? PERMITTED_RIGHTS : PERMITTED_READV;
+    bool all = child_survives(first, last);
+    for (enum permitted_call each = first; each <= last; each++)
         known[each] = all || child_survives(each, each) ? ALLOWED : FORBIDDEN;
     return known[call] == ALLOWED;
 }

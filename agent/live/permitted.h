@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum permitted_call { PERMITTED_PTRACE, PERMITTED_READV };
+// A permitted_call is one that a child tries; PERMITTED_RIGHTS: those that take the
+// rights of a thread.
+enum permitted_call { PERMITTED_PTRACE, PERMITTED_READV, PERMITTED_RIGHTS };
 
 // permitted_expect_filter records that there may be a filter. Querying for one would
 // itself be a call to be filtered.

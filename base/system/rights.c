@@ -19,6 +19,7 @@ enum { STATUS_LIMIT_BYTES = 512 << 10 }; // a process may have 65,536 groups
 struct thread_rights {
     struct rights applied;
     struct rights own; // to return to
+    bool denied;       // the rights cannot be assumed: nothing is opened
 };
 
 // They are on the heap: a library that is loaded while a program runs has little room
@@ -60,8 +61,9 @@ static bool ids_equal(const unsigned ids[static 4])
 
 static const struct rights nobody = { NOBODYS };
 
-// Where there is no memory for the rights, none can be assumed: nothing is opened.
-static struct thread_rights without_memory = { .applied = { .fewer = true, NOBODYS } };
+// Where there is no memory for the rights, none can be assumed.
+static struct thread_rights without_memory = { .applied = { .fewer = true, NOBODYS },
+                                               .denied = true };
 
 void rights_parse(const struct text *status, struct rights *out)
 {
@@ -100,7 +102,8 @@ void rights_compare_capabilities(struct rights *rights)
     rights->fewer |= (rights_own_capabilities() & ~rights->capabilities) != 0;
 }
 
-void rights_apply(const struct rights *rights)
+// hold_rights makes these rights the ones that count.
+static void hold_rights(const struct rights *rights)
 {
     if (held != &without_memory)
         free(held);
@@ -108,17 +111,30 @@ void rights_apply(const struct rights *rights)
     if (!rights->fewer)
         return;
     held = calloc(1, sizeof(*held));
-    if (held == NULL) {
+    if (held != NULL)
+        held->applied = *rights;
+    else
         held = &without_memory;
+}
+
+void rights_apply(const struct rights *rights)
+{
+    hold_rights(rights);
+    if (held == NULL || held->denied)
         return;
-    }
     struct rights *own = &held->own;
-    held->applied = *rights;
     int count = getgroups(RIGHTS_GROUPS_MAX, own->groups);
     own->group_count = count > 0 ? (size_t)count : 0;
     own->user = geteuid();
     own->group = getegid();
     own->capabilities = rights_own_capabilities();
+}
+
+void rights_deny(const struct rights *rights)
+{
+    hold_rights(rights);
+    if (held != NULL)
+        held->denied = true;
 }
 
 const struct rights *rights_applied(void)
@@ -159,6 +175,18 @@ bool rights_limit_capabilities(uint64_t kept, bool for_good)
     return capability_call(SYS_capset, &sets);
 }
 
+void rights_try(void)
+{
+    struct capability_sets sets = { 0 };
+    if (capability_call(SYS_capget, &sets))
+        (void)capability_call(SYS_capset, &sets);
+    (void)geteuid();
+    (void)getegid();
+    (void)syscall(SYS_setgroups, getgroups(0, NULL), NULL);
+    (void)syscall(SYS_setfsgid, -1);
+    (void)syscall(SYS_setfsuid, -1);
+}
+
 // change_rights changes the groups, which takes a capability, before the user, and
 // reports whether the file system ids are as wanted.
 static bool change_rights(const struct rights *to)
@@ -175,7 +203,7 @@ bool rights_assume(void)
 {
     if (held == NULL)
         return true;
-    if (held != &without_memory && change_rights(&held->applied) &&
+    if (!held->denied && change_rights(&held->applied) &&
         rights_limit_capabilities(held->applied.capabilities, false))
         return true;
     rights_resume();
@@ -186,7 +214,7 @@ bool rights_assume(void)
 void rights_resume(void)
 {
     int error = errno;
-    if (held != NULL && held != &without_memory) {
+    if (held != NULL && !held->denied) {
         // The user comes first: with root's id the kernel raises what it lowered.
         (void)rights_limit_capabilities(held->own.capabilities, false);
         (void)change_rights(&held->own);

@@ -45,6 +45,12 @@ void rights_compare_capabilities(struct rights *rights);
 // rights_apply sets the rights that rights_open opens files with.
 void rights_apply(const struct rights *rights);
 
+// rights_try makes each call that rights_apply and rights_open make, in a process of
+// its own, to see whether a seccomp filter ends it. rights_deny replaces rights_apply
+// where one does: if the rights are fewer than ours, rights_open opens nothing.
+void rights_try(void);
+void rights_deny(const struct rights *rights);
+
 // rights_applied returns them, or NULL if they are no fewer than our own.
 const struct rights *rights_applied(void);
 

@@ -192,7 +192,8 @@ class Files(ByRoot):
 
     def test_the_rights_of_the_thread_count(self):
         """The agent is spawned by a process that could take its rights back."""
-        for way, owner in (("threads", 0), ("capabilities", NOBODY)):
+        for way, owner in (("threads", 0), ("capabilities", NOBODY), ("filtered", NOBODY),
+                           ("sealed", NOBODY)):
             with self.subTest(way), Place() as place:
                 secret = secret_file(place.folder, owner=owner)
                 # The tree may lie where the worker cannot go.

@@ -5,15 +5,21 @@
 //
 // attach PATH...: attaches these files, and crashes. waits: prints its pid and waits.
 // threads PATH: it gives up its rights to files alone, in the thread that crashes.
-// capabilities PATH: it stays root, without capabilities over files. forged PID TID
-// PAGE: sends the waiting agent a request with these numbers, 0 for its own ones, and
-// prints the answer before it crashes; PAGE is the address of a request page.
-// becomes PROGRAM: gives itself root's ids, as a setuid program does, and executes it.
+// capabilities PATH: it stays root, without capabilities over files; filtered and
+// sealed PATH: below a seccomp filter too, which the latter has end whoever takes
+// another's rights to files. forged PID TID PAGE: sends the waiting agent a request
+// with these numbers, 0 for its own ones, and prints the answer before it crashes; PAGE
+// is the address of a request page. becomes PROGRAM: gives itself root's ids, as a
+// setuid program does, and executes it.
 #include <crashhook/crashhook.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +50,21 @@ static void drop_capabilities(void)
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
     if (syscall(SYS_capset, &head, sets) != 0)
+        _exit(2);
+}
+
+// filter_calls is done by root, so that programs may still gain rights.
+static void filter_calls(bool sealed)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setfsuid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K,
+                 sealed ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
         _exit(2);
 }
 
@@ -122,7 +143,10 @@ static void work(int count, char **words)
         (void)(setfsgid(NOBODY), setfsuid(NOBODY));
     else if (strcmp(words[0], "capabilities") == 0)
         drop_capabilities();
-    else
+    else if (strcmp(words[0], "filtered") == 0 || strcmp(words[0], "sealed") == 0) {
+        filter_calls(strcmp(words[0], "sealed") == 0);
+        drop_capabilities();
+    } else
         drop_user();
     if (strcmp(words[0], "waits") == 0) {
         printf("%d\n", getpid());
