@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cursor.h"
 #include "base/text.h"
 #include "collector/database/timestamp.h"
 #include "collector/entry/entry_marks.h"
@@ -21,6 +20,9 @@
 #include "collector/query/store_query.h"
 
 enum { KEY_SIZE = 32, EDITS_MAX = 2, SIGNAL_DIGITS = 5 };
+
+// A key consists of these, and does not begin with the last.
+#define KEY_BYTES "abcdefghijklmnopqrstuvwxyz_-"
 
 // keys are the words before a colon.
 static const struct {
@@ -421,67 +423,51 @@ enum ch_status search_add(struct search *search, const char *key, const char *va
     return add_term(search, key, kept, false, true);
 }
 
-// search_peek is the byte at distance from the cursor, or 0 at the end.
-static uint8_t search_peek(const struct cursor *input, size_t distance)
-{
-    struct cursor ahead = *input;
-    if (distance >= cursor_left(&ahead))
-        return 0;
-    cursor_skip(&ahead, distance);
-    return cursor_u8(&ahead);
-}
-
-static bool is_gap(uint8_t c)
+static bool is_gap(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 // read_key takes `key:` and gives its name; false: what follows is a word. Two colons
 // belong to a function's name.
-static bool read_key(struct cursor *input, char out[KEY_SIZE])
+static bool read_key(const char **input, char out[KEY_SIZE])
 {
-    size_t length = 0;
-    uint8_t c = search_peek(input, 0);
-    while (islower(c) || c == '_' || (c == '-' && length != 0))
-        c = search_peek(input, ++length);
-    if (c != ':' || length == 0 || length >= KEY_SIZE ||
-        search_peek(input, length + 1) == ':')
+    const char *name = *input;
+    size_t length = strspn(name, KEY_BYTES);
+    if (name[0] == '-' || name[length] != ':' || length == 0 || length >= KEY_SIZE ||
+        name[length + 1] == ':')
         return false;
-    const uint8_t *name = cursor_take(input, length);
     memcpy(out, name, length);
     out[length] = 0;
-    cursor_skip(input, 1);
+    *input += length + 1;
     return true;
 }
 
 // take_value takes a quoted string, or everything up to the next space. of_tag: a
 // string may follow a tag's key and colon. A quote that is not closed ends with the
 // text, because people see results while they type.
-static char *take_value(struct search *search, struct cursor *input, bool of_tag,
+static char *take_value(struct search *search, const char **input, bool of_tag,
                         bool *out_quoted)
 {
     char *begin = search->bytes + search->used;
     size_t room = sizeof(search->bytes) - search->used;
     size_t size = 0;
     bool quoted = false;
-    while (cursor_left(input) != 0) {
-        uint8_t c = search_peek(input, 0);
-        if (!quoted && c == '"' && (size == 0 || (of_tag && begin[size - 1] == ':'))) {
+    const char *at = *input;
+    for (; *at != 0; at++) {
+        if (!quoted && *at == '"' &&
+            (size == 0 || (of_tag && begin[size - 1] == ':'))) {
             quoted = true;
-            cursor_skip(input, 1);
             continue;
         }
-        if (quoted ? c == '"' : is_gap(c))
+        if (quoted ? *at == '"' : is_gap(*at))
             break;
-        cursor_skip(input, 1);
-        if (quoted && c == '\\' && cursor_left(input) != 0)
-            c = cursor_u8(input);
+        at += quoted && *at == '\\' && at[1] != 0;
         if (size + 1 >= room)
             return NULL;
-        begin[size++] = (char)c;
+        begin[size++] = *at;
     }
-    if (quoted && cursor_left(input) != 0)
-        cursor_skip(input, 1);
+    *input = at + (quoted && *at != 0);
     if (size >= room)
         return NULL;
     begin[size] = 0;
@@ -492,31 +478,24 @@ static char *take_value(struct search *search, struct cursor *input, bool of_tag
 
 // take_word takes a word as it is if that is what comes next, and a gap or the end
 // follows it.
-static bool take_word(struct cursor *input, const char *word)
+static bool take_word(const char **input, const char *word)
 {
-    size_t length = strlen(word);
-    for (size_t i = 0; i < length; i++) {
-        if (search_peek(input, i) != (uint8_t)word[i])
-            return false;
-    }
-    if (cursor_left(input) != length && !is_gap(search_peek(input, length)))
+    const char *end = *input + strlen(word);
+    if (strncmp(*input, word, strlen(word)) != 0 || (*end != 0 && !is_gap(*end)))
         return false;
-    cursor_skip(input, length);
+    *input = end;
     return true;
 }
 
 // opens_alternatives is true where a parenthesis has OR in it: others belong to words,
 // such as names of functions.
-static bool opens_alternatives(const struct cursor *input)
+static bool opens_alternatives(const char *at)
 {
-    size_t i = 1;
-    if (search_peek(input, 0) != '(')
+    if (*at != '(')
         return false;
-    for (uint8_t c = search_peek(input, i); c != 0 && c != ')';
-         c = search_peek(input, ++i)) {
-        struct cursor ahead = *input;
-        cursor_skip(&ahead, i);
-        if (is_gap(search_peek(input, i - 1)) && take_word(&ahead, "OR"))
+    for (at++; *at != 0 && *at != ')'; at++) {
+        const char *ahead = at;
+        if (is_gap(at[-1]) && take_word(&ahead, "OR"))
             return true;
     }
     return false;
@@ -524,14 +503,11 @@ static bool opens_alternatives(const struct cursor *input)
 
 // read_one adds the next term. closing: a parenthesis that ends it is not part of it,
 // and is then set to false.
-static enum ch_status read_one(struct search *search, struct cursor *input,
-                               bool *closing)
+static enum ch_status read_one(struct search *search, const char **input, bool *closing)
 {
     char key[KEY_SIZE];
-    uint8_t after = search_peek(input, 1);
-    bool negated = search_peek(input, 0) == '-' && after != 0 && !is_gap(after);
-    if (negated)
-        cursor_skip(input, 1);
+    bool negated = **input == '-' && (*input)[1] != 0 && !is_gap((*input)[1]);
+    *input += negated;
     bool has_key = read_key(input, key);
     bool quoted = false;
     bool of_tag = has_key && strcmp(key, "tag") == 0;
@@ -542,47 +518,46 @@ static enum ch_status read_one(struct search *search, struct cursor *input,
     if (*closing && !quoted && length != 0 && value[length - 1] == ')') {
         value[length - 1] = 0;
         *closing = false;
-    } else if (*closing && quoted && search_peek(input, 0) == ')') {
-        cursor_skip(input, 1);
+    } else if (*closing && quoted && **input == ')') {
+        ++*input;
         *closing = false;
     }
     return add_term(search, has_key ? key : NULL, value, negated, quoted);
 }
 
-static void skip_gaps(struct cursor *input)
+static void skip_gaps(const char **input)
 {
-    while (is_gap(search_peek(input, 0)))
-        cursor_skip(input, 1);
+    while (is_gap(**input))
+        ++*input;
 }
 
 enum ch_status search_read(struct search *search, const char *text)
 {
-    struct cursor input = cursor_over(text, strlen(text));
     bool closing = false;
     bool joins = false;
     size_t begun = search->count;
-    for (skip_gaps(&input); cursor_left(&input) != 0; skip_gaps(&input)) {
+    for (skip_gaps(&text); *text != 0; skip_gaps(&text)) {
         size_t before = search->count;
-        if (take_word(&input, "AND"))
+        if (take_word(&text, "AND"))
             continue;
-        if (take_word(&input, "OR")) {
+        if (take_word(&text, "OR")) {
             if (joins || before == begun)
                 break;
             joins = true;
             continue;
         }
-        if (!closing && opens_alternatives(&input)) {
-            cursor_skip(&input, 1);
+        if (!closing && opens_alternatives(text)) {
+            text++;
             closing = true;
         }
-        enum ch_status status = read_one(search, &input, &closing);
+        enum ch_status status = read_one(search, &text, &closing);
         if (status == CH_OK && joins && search->count != before)
             status = join_term(search);
         if (status != CH_OK)
             return status;
         joins &= search->count == before;
     }
-    if (joins || cursor_left(&input) != 0)
+    if (joins || *text != 0)
         return search_fail(search, "OR needs a term before and after it; put quotes"
                                    " around the word");
     return CH_OK;
@@ -640,7 +615,7 @@ enum ch_status search_hide_users(struct search *search, const char *salt,
 // needs_quotes returns true if a value would be read as something else without them.
 static bool needs_quotes(const char *key, const char *value)
 {
-    struct cursor input = cursor_over(value, strlen(value));
+    const char *input = value;
     char name[KEY_SIZE];
     return value[0] == 0 || strpbrk(value, " \t\r\n\"\\()") != NULL ||
            (key != NULL && strchr(value, '*') != NULL) ||
