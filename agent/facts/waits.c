@@ -85,6 +85,19 @@ static bool wait_call_of_aarch64(const struct stopped_thread *thread,
            wait_make_call(thread->registers.value, out);
 }
 
+// crashed_call_of_aarch64 reads the call of a crashed thread that is to make it again.
+// After a call, the result has replaced its first argument.
+static bool crashed_call_of_aarch64(const struct capture *capture,
+                                    struct wait_call *out)
+{
+    enum { X8 = 8, PC = 32, SVC = 0xd4000001 };
+    const uint64_t *value = capture->crash->registers.value;
+    uint32_t code;
+    return value[X8] == FUTEX_AARCH64 &&
+           memory_read(&capture->reader, value[PC], &code, sizeof(code)) == CH_OK &&
+           code == SVC && wait_make_call(value, out);
+}
+
 // wait_call_of_crashed reads the call that the crashed thread was in when a signal
 // interrupted it: it stands at the instruction, to make the call again, or after it.
 static bool wait_call_of_crashed(const struct capture *capture, struct wait_call *out)
@@ -94,9 +107,10 @@ static bool wait_call_of_crashed(const struct capture *capture, struct wait_call
     const uint64_t *value = capture->crash->registers.value;
     uint8_t code[2 * SYSCALL_BYTES];
     const uint64_t arguments[] = { value[RDI], value[RSI], value[RDX], value[R10] };
-    if (capture->arch->id != UNWIND_ARCH_AMD64 ||
-        memory_read(&capture->reader, value[PC] - SYSCALL_BYTES, code, sizeof(code)) !=
-            CH_OK)
+    if (capture->arch->id == UNWIND_ARCH_AARCH64)
+        return crashed_call_of_aarch64(capture, out);
+    if (memory_read(&capture->reader, value[PC] - SYSCALL_BYTES, code, sizeof(code)) !=
+        CH_OK)
         return false;
     bool again = value[RAX] == FUTEX_X86_64 &&
                  memcmp(code + SYSCALL_BYTES, instruction, SYSCALL_BYTES) == 0;

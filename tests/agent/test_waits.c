@@ -176,6 +176,32 @@ static void joined_thread_of_aarch64_has_its_descriptor_before_its_pointer(void 
     assert_string_equal(only_wait().object, "futex");
 }
 
+static void signalled_thread_of_aarch64_waits_if_it_makes_its_call_again(void **state)
+{
+    enum { SVC = 0xd4000001, CODE = 0x10000, X8 = 8, PC = 32 };
+    static struct target_crash crash;
+    static struct waits waits;
+    build_aarch64(state);
+    put_mutex(0);
+    crash = (struct target_crash){ .tid = WAITER, .registers = threads[0].registers };
+    crash.registers.value[X8] = 98;
+    crash.registers.value[PC] = CODE;
+    capture.crash = &crash;
+    threads[0].state = STOP_FREE;
+    target[0] = SVC;
+    struct wait wait = only_wait();
+    assert_int_equal(wait.tid, WAITER);
+    assert_string_equal(wait.object, "mutex");
+    assert_int_equal(wait.owner, OWNER);
+    crash.registers.value[PC] = CODE + 4; // x0 has the result
+    waits_read(&capture, &waits);
+    assert_int_equal(waits.count, 0);
+    crash.registers.value[PC] = CODE;
+    crash.registers.value[X8] = 202; // another call
+    waits_read(&capture, &waits);
+    assert_int_equal(waits.count, 0);
+}
+
 static void call_that_has_ended_is_no_wait(void **state)
 {
     static struct waits waits;
@@ -245,6 +271,7 @@ int main(void)
         cmocka_unit_test(thread_of_aarch64_waits_with_its_arguments_in_place),
         cmocka_unit_test(
             joined_thread_of_aarch64_has_its_descriptor_before_its_pointer),
+        cmocka_unit_test(signalled_thread_of_aarch64_waits_if_it_makes_its_call_again),
         cmocka_unit_test(call_that_has_ended_is_no_wait),
         cmocka_unit_test(call_is_read_from_a_line_of_proc),
         cmocka_unit_test(random_memory_at_a_futex_names_no_owner),
