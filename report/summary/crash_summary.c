@@ -138,6 +138,9 @@ static bool crash_reason_words(const struct crash_facts *f, enum crash_kind kind
                      f->check.name, f->operand.address + sizeof(uint64_t));
         return true;
     }
+    if (words == NULL && kind == CRASH_KIND_TERMINATE && f->reason != NULL)
+        words = "std::terminate was called: an exception, or the end of the thread, "
+                "was leaving a noexcept function";
     if (words == NULL)
         words = kinds[kind];
     if (words != NULL)

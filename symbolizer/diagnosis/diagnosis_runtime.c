@@ -74,13 +74,13 @@ static bool name_virtual_call(const json_t *report, json_t *crash)
 }
 
 // is_thrower returns true if std::terminate was called by a function that found no
-// handler for an exception.
+// handler for an exception of C++: __gxx_personality_v0 itself calls it for what other
+// languages throw, and for the end of a thread, as by pthread_exit.
 static bool is_thrower(const char *function)
 {
     static const char *const throwers[] = { "__cxa_throw",
                                             "__cxa_rethrow",
                                             "std::rethrow_exception",
-                                            "__gxx_personality_v0",
                                             "__cxa_call_unexpected",
                                             "__cxa_call_terminate",
                                             "__clang_call_terminate",
@@ -98,7 +98,10 @@ static bool is_thrower(const char *function)
 static bool name_escape(const json_t *report, json_t *crash)
 {
     const json_t *frames = runtime_frames(report);
+    size_t at = find_named(frames, "std::terminate");
     if (report_string(crash, "reason") != NULL ||
+        (at != SIZE_MAX &&
+         is_function_named(frame_function(frames, at + 1), "__gxx_personality_v0")) ||
         (find_named(frames, "__gxx_personality_v0") == SIZE_MAX &&
          find_named(frames, "__cxa_call_terminate") == SIZE_MAX &&
          find_named(frames, "__clang_call_terminate") == SIZE_MAX))
@@ -109,6 +112,8 @@ static bool name_escape(const json_t *report, json_t *crash)
 
 // name_terminate reports why std::terminate was called where no exception was found.
 // One that unwinding found no handler for was there, also if it could not be read.
+// A noexcept function of clang's calls it for the end of a thread, too, and libstdc++
+// calls it itself then: it is not known which of both there was.
 // Since gcc 14, __cxa_call_terminate, which is called for a noexcept function, does not
 // call std::terminate.
 static bool name_terminate(const json_t *report, json_t *crash)
@@ -128,15 +133,20 @@ static bool name_terminate(const json_t *report, json_t *crash)
     else if (is_function_named(frame_function(frames, at + 1), "std::__terminate"))
         at++;
     bool rethrown = find_named(frames, "__cxa_rethrow") == at + 1;
-    bool thrown = !rethrown && is_thrower(frame_function(frames, at + 1));
+    const char *caller = frame_function(frames, at + 1);
+    bool unwinds = is_function_named(caller, "__gxx_personality_v0") ||
+                   is_function_named(caller, "__clang_call_terminate");
+    bool thrown = !rethrown && !unwinds && is_thrower(caller);
     crash_words_set_kind(crash,
                          thrown ? CRASH_KIND_UNCAUGHT_EXCEPTION : CRASH_KIND_TERMINATE);
     if (thrown)
         (void)name_escape(report, crash);
+    if (unwinds)
+        set_word(crash, "reason", "noexcept");
     if (rethrown)
         set_word(crash, "reason", "nothing-to-rethrow");
     for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
-        if (is_function_named(frame_function(frames, at + 1), threads[i]))
+        if (is_function_named(caller, threads[i]))
             set_word(crash, "reason", "joinable-thread");
     note_raiser(report, crash, at + 1);
     return true;

@@ -111,6 +111,12 @@
 //   kind: terminate
 //   says: std::terminate was called, without an exception
 //   in: main
+// case thread_end
+//   builds: -static -musl
+//   kind: terminate
+//   says: std::terminate was called: an exception, or the end of the thread, was
+//     leaving a noexcept function
+//   in: -
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -246,6 +252,11 @@ static void rethrow_nothing()
     throw;
 }
 
+static void end_thread() noexcept
+{
+    pthread_exit(nullptr);
+}
+
 int main(int, char **argv)
 {
     std::string how = argv[1];
@@ -302,5 +313,7 @@ int main(int, char **argv)
         rethrow_nothing();
     if (how == "terminate")
         std::terminate();
+    if (how == "thread_end")
+        end_thread();
     return 0;
 }

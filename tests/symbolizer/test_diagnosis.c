@@ -313,9 +313,12 @@ diagnosis_says_that_terminate_was_called_for_a_handled_exception(void **state)
                                            "main" };
     static const char *const thrown[] = { "abort", "std::terminate()", "__cxa_throw",
                                           "give_up" };
-    char summaries[2][128];
-    for (size_t i = 0; i < 2; i++) {
-        json_t *report = report_with_frames(i == 0 ? handled : thrown, 4);
+    static const char *const forced[] = { "abort", "std::terminate()",
+                                          "__gxx_personality_v0", "give_up" };
+    static const char *const *const stacks[] = { handled, thrown, forced };
+    char summaries[3][128];
+    for (size_t i = 0; i < 3; i++) {
+        json_t *report = report_with_frames(stacks[i], 4);
         json_t *crash = json_object_get(report, "crash");
         (void)json_object_set_new(crash, "kind", json_string("uncaught-exception"));
         (void)json_object_set_new(crash, "exception",
@@ -328,6 +331,7 @@ diagnosis_says_that_terminate_was_called_for_a_handled_exception(void **state)
     assert_string_equal(summaries[0], "std::terminate was called while an exception was"
                                       " handled, int, in give_up");
     assert_string_equal(summaries[1], "Uncaught exception int, thrown in give_up");
+    assert_string_equal(summaries[2], summaries[0]);
 }
 
 static void diagnosis_claims_no_lack_of_an_exception_where_one_was_thrown(void **state)
@@ -339,6 +343,13 @@ static void diagnosis_claims_no_lack_of_an_exception_where_one_was_thrown(void *
                                             "main" };
     static const char *const called[] = { "abort", "std::terminate()", "give_up",
                                           "main" };
+    static const char *const forced[] = { "abort", "std::terminate()",
+                                          "__gxx_personality_v0", "give_up" };
+    static const char *const landed[] = { "abort", "std::terminate()",
+                                          "__clang_call_terminate", "give_up" };
+    static const char unwound[] = "std::terminate was called: an exception, or the end "
+                                  "of the thread, was leaving a noexcept function, in "
+                                  "give_up";
     static const struct {
         const char *const *frames;
         const char *summary;
@@ -347,16 +358,18 @@ static void diagnosis_claims_no_lack_of_an_exception_where_one_was_thrown(void *
         { escaping, "Uncaught exception of a type that is not known; it was leaving a "
                     "noexcept function, in give_up" },
         { called, "std::terminate was called, without an exception, in give_up" },
+        { forced, unwound },
+        { landed, unwound },
     };
-    char summaries[3][128];
-    for (size_t i = 0; i < 3; i++) {
+    char summaries[5][128];
+    for (size_t i = 0; i < 5; i++) {
         json_t *report = report_with_frames(cases[i].frames, 4);
         diagnosis_refine(report);
         (void)snprintf(summaries[i], sizeof(summaries[i]), "%s",
                        report_string(json_object_get(report, "crash"), "summary"));
         json_decref(report);
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 5; i++)
         assert_string_equal(summaries[i], cases[i].summary);
 }
 
