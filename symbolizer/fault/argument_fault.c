@@ -209,18 +209,23 @@ static uint64_t fault_product(const struct argument_named *part)
     return (uint64_t)number * part->scale;
 }
 
+// fault_is_pointer returns true if a part is a pointer, and no number of a union.
+static bool fault_is_pointer(const struct argument_named *part)
+{
+    return part->has_value && !part->is_address && part->scale == 1 &&
+           !part->in_union && fault_type(part)->kind == TYPE_POINTER;
+}
+
 // fault_is_null returns true if a part is a pointer that is null.
 static bool fault_is_null(const struct argument_named *part)
 {
-    return part->has_value && !part->is_address && part->scale == 1 &&
-           part->value == 0 && fault_type(part)->kind == TYPE_POINTER;
+    return part->value == 0 && fault_is_pointer(part);
 }
 
 // fault_is_unmapped returns true if a part is a pointer to where nothing is mapped.
 static bool fault_is_unmapped(const struct fault *f, const struct argument_named *part)
 {
-    return part->has_value && !part->is_address && part->scale == 1 &&
-           fault_type(part)->kind == TYPE_POINTER &&
+    return fault_is_pointer(part) &&
            !held_file_is_mapped(f->trace.stack->held, part->value);
 }
 
@@ -341,7 +346,7 @@ static bool fault_is_led_from(const struct fault *f,
     const json_t *access = json_object_get(f->crash, "access");
     struct text CH_CLEANUP(text_deinit) path = { 0 };
     struct argument_part part = { type_strip(table, pointer->target), 0,
-                                  (uint64_t)report_integer(access, "size", 0) };
+                                  (uint64_t)report_integer(access, "size", 0), false };
     return variable->is_null && pointer->kind == TYPE_POINTER &&
            report_address(access, "address", &part.offset) && part.offset != 0 &&
            argument_path_append(table, &part, "->", &path);
@@ -407,8 +412,7 @@ static bool fault_name_operand(struct fault *f)
             fault_type(&f->named)->kind == TYPE_POINTER);
 }
 
-// fault_is_number returns true if what was named is no pointer, and no union that has
-// one.
+// fault_is_number returns true if what was named is no pointer, and no union.
 static bool fault_is_number(const struct fault *f)
 {
     return argument_is_returned(&f->named) ||
@@ -578,13 +582,13 @@ static json_t *fault_null_member(const struct fault *f)
     uint32_t target = type_strip(table, pointer->target);
     enum type_kind kind = table->types[target].kind;
     struct argument_part part = { target, address,
-                                  (uint64_t)report_integer(access, "size", 0) };
+                                  (uint64_t)report_integer(access, "size", 0), false };
     bool has_members = (kind == TYPE_STRUCT || kind == TYPE_UNION) &&
                        !f->named.accessed && !fault_is_end(f);
     bool named = has_members && argument_path_append(table, &part, "->", &path);
     // A library is passed an array, and reads it in other steps than its elements.
     if (has_members && !named && f->function != NULL) {
-        part = (struct argument_part){ target, address, sizeof(char) };
+        part = (struct argument_part){ target, address, sizeof(char), false };
         text_clear(&path);
         named = argument_path_append(table, &part, "->", &path) && path.size > 3 &&
                 memcmp(path.bytes + path.size - 3, "[0]", 3) == 0;

@@ -101,6 +101,7 @@ bool argument_path_append(const struct type_table *table, struct argument_part *
         enum type_kind kind = table->types[path.type].kind;
         if (kind == TYPE_STRUCT || kind == TYPE_UNION) {
             path.leads = false;
+            part->in_union = part->in_union || kind == TYPE_UNION;
             if (path_enter_member(&path))
                 continue;
             // Which of several pointers a union has is not known, but what they are in.

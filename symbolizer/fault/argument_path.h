@@ -10,11 +10,12 @@
 #include "symbolizer/types/type_table.h"
 
 // An argument_part is bytes of an object of the type, at offset. It becomes the type of
-// the member or element that they are.
+// the member or element that they are. in_union: members of a union overlap there.
 struct argument_part {
     uint32_t type;
     uint64_t offset;
     uint64_t bytes;
+    bool in_union;
 };
 
 // argument_path_append appends the way to exactly these bytes, and sets part->type.

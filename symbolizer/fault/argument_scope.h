@@ -98,6 +98,7 @@ struct argument_named {
     bool has_value;          // its value is known, apart from the register
     bool loaded;             // it was loaded through a pointer
     bool accessed;           // a call gave it, maybe with an offset
+    bool in_union;           // members of a union overlap there: it may be another one
 };
 
 void argument_named_deinit(struct argument_named *named);

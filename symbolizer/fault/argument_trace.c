@@ -143,13 +143,15 @@ static bool trace_begin_name(struct tracing *t,
     out->frame = variable->frame;
     out->role = variable->role;
     out->type = variable->type;
-    bool whole = offset == 0 && bytes == variable->size &&
-                 table->types[type_strip(table, variable->type)].kind != TYPE_STRUCT;
+    enum type_kind kind = table->types[type_strip(table, variable->type)].kind;
+    bool whole = offset == 0 && bytes == variable->size && kind != TYPE_STRUCT;
     out->variable = !variable->is_part && (whole || bytes == 0);
-    struct argument_part part = { variable->type, variable->offset + offset, bytes };
+    struct argument_part part = { variable->type, variable->offset + offset, bytes,
+                                  kind == TYPE_UNION };
     if (!out->variable && !argument_path_append(table, &part, ".", &out->expression))
         return false;
     out->type = part.type;
+    out->in_union = part.in_union;
     return true;
 }
 
@@ -171,14 +173,16 @@ static bool trace_follow(struct tracing *t, const struct link *link)
         out->has_value && trace_read(t, out->from, link->bytes, &out->value);
     out->loaded = out->has_value;
     out->variable = false;
-    struct argument_part part = { target, (uint64_t)link->offset, link->bytes };
+    struct argument_part part = { target, (uint64_t)link->offset, link->bytes, false };
     out->type = target;
+    out->in_union = false;
     if (kind == TYPE_STRUCT || kind == TYPE_UNION) {
         if (link->offset < 0 ||
             !argument_path_append(table, &part, pointer->reference ? "." : "->",
                                   &out->expression))
             return false;
         out->type = part.type;
+        out->in_union = part.in_union;
         return true;
     }
     if (size != link->bytes || link->offset % (int64_t)size != 0)
@@ -633,6 +637,7 @@ static bool trace_name_element(struct tracing *t, const struct argument_named *a
     out->call = array->call;
     out->frame = array->frame;
     out->type = part.type;
+    out->in_union = part.in_union;
     out->variable = false;
     out->scale = 1;
     out->from = array->value + (uint64_t)number * index->scale + (uint64_t)link.offset;

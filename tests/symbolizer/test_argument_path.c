@@ -47,7 +47,7 @@ static bool is_path(uint64_t offset, uint64_t bytes, const char *expected)
 {
     struct type_table table;
     struct text path = { 0 };
-    struct argument_part part = { begin(&table), offset, bytes };
+    struct argument_part part = { begin(&table), offset, bytes, false };
     bool found = argument_path_append(&table, &part, "->", &path);
     bool right = expected != NULL ? found && part.type == number_type &&
                                         strcmp(path.bytes, expected) == 0
@@ -86,7 +86,7 @@ static void union_path(size_t pointers, char path[static 16], enum type_kind *ou
 {
     struct type_table table;
     struct text text = { 0 };
-    struct argument_part part = { 0, 8, 8 };
+    struct argument_part part = { 0, 8, 8, false };
     assert_int_equal(type_table_init(&table), CH_OK);
     uint32_t number = add_type(
         &table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
@@ -109,6 +109,7 @@ static void union_path(size_t pointers, char path[static 16], enum type_kind *ou
     bool found = argument_path_append(&table, &part, "->", &text);
     snprintf(path, 16, "%s", found ? text.bytes : "");
     *out_kind = table.types[part.type].kind;
+    assert_true(part.in_union);
     text_deinit(&text);
     type_table_deinit(&table);
 }

@@ -487,6 +487,27 @@ static int number_as_pointer(void)
     return key_of_number(&from);
 }
 
+OWN int byte_at_number(const char *text, const struct either *from)
+{
+    int value = text[from->u.i];
+    __asm__ volatile("" : "+r"(value), "+r"(from));
+    return value;
+}
+
+// case index_in_union
+//   kind: unknown
+//   in: -
+//   says: Read from 0x
+//   never: u\.node
+static int index_in_union(void)
+{
+    static char bytes[16];
+    const char *text = bytes;
+    struct either from = { 1, { .i = 0x1234567890 } };
+    __asm__ volatile("" : "+r"(text) : "r"(&from) : "memory");
+    return byte_at_number(text, &from);
+}
+
 struct several {
     int tag;
     union {
@@ -542,6 +563,7 @@ static const struct {
     { "far_after", far_after },
     { "number_as_pointer", number_as_pointer },
     { "number_in_union", number_in_union },
+    { "index_in_union", index_in_union },
 };
 
 int main(int argc, char **argv)
