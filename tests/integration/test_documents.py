@@ -334,6 +334,17 @@ class Words(unittest.TestCase):
                         self.assertTrue(not option or option[1] in shown, f"{path}: {line}")
         self.assertGreater(count, 100)
 
+    def test_the_page_about_privacy_names_each_variable_that_reports_have(self):
+        names = []
+        for path, function in (("cli/session/surroundings.c", "bool surroundings_is_shown"),
+                               ("agent/raw/raw_report.c", "void write_telemetry")):
+            with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+                body = file.read().partition(function)[2].partition("\n}\n")[0]
+            names += re.findall(r'"([A-Z_]+)"', body)
+        self.assertGreater(len(names), 9)
+        for name in names:
+            self.assertRegex(self.pages["docs/privacy.md"], rf"\b{name}(?![A-Z])")
+
     def test_targets_of_the_makefile_are_those_that_there_are(self):
         with open(os.path.join(SOURCE, "Makefile"), encoding="utf-8") as file:
             targets = set(" ".join(re.findall(r"^([a-z][a-z0-9 -]*):", file.read(),
