@@ -239,6 +239,42 @@ class Documents(unittest.TestCase):
             self.assertEqual(found.get(name), page)
             self.assertTrue(f'href="../{page}"' in index, page)
 
+    def names_of_the_tables(self):
+        """What the program's own tables list: variables, crash kinds, functions and options."""
+        for table, name in (("shared/settings_table.h", r'ROW\("(CRASHHOOK_\w+)"'),
+                            ("shared/crash_kinds.h", r'ROW\(\w+, +"([a-z-]+)"')):
+            with open(os.path.join(SOURCE, table), encoding="utf-8") as file:
+                yield table, set(re.findall(name, file.read()))
+        headers = os.path.join(SOURCE, "include", "crashhook")
+        for header in sorted(os.listdir(headers)):
+            if header.endswith(".h"):
+                with open(os.path.join(headers, header), encoding="utf-8") as file:
+                    yield header, set(re.findall(r"^CRASHHOOK_API.*?\b(crashhook_\w+)\(", file.read(),
+                                                 re.MULTILINE))
+        for words in (line.split() for line in Words.commands()):
+            shown = Words.help_of("crashhook", *words)
+            yield f"crashhook {words[0]}", set(re.findall(r"^ +(?:-\w, )?(--[a-z][a-z-]*)", shown, re.MULTILINE))
+
+    def test_each_name_of_the_tables_has_an_anchor_in_the_reference(self):
+        out, _ = self.site()
+        if not os.path.isdir(os.path.join(out, "manual")):
+            self.skipTest("the manual pages were not built")
+        with open(os.path.join(out, "index.js"), encoding="utf-8") as file:
+            entries = json.loads(file.read().partition("= ")[2].rstrip(";\n"))
+        anchors = {}
+        for entry in entries:
+            if "#" in entry["page"]:
+                name = re.match(r"(?:-\w ?, )?([^ ,=[(]*)", entry["title"])[1]
+                anchors.setdefault(name, set()).add(entry["page"].partition("#")[0])
+        count = 0
+        for table, names in self.names_of_the_tables():
+            page = "manual/" + table.replace(" ", "-") + ".1.html"
+            for name in names:
+                self.assertTrue(name in anchors, f"{table}: {name}")
+                self.assertTrue(name[0] != "-" or page in anchors[name], f"{page}: {name}")
+                count += 1
+        self.assertGreater(count, 400)
+
     def test_every_document_is_a_page_of_the_site_with_links_that_lead_somewhere(self):
         out, said = self.site()
         for name in documents():
@@ -285,8 +321,7 @@ class Words(unittest.TestCase):
                     with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
                         cls.pages[path] = file.read()
         cls.shown = cls.help_of("crashhook")
-        cls.helps = {name: cls.help_of("crashhook", *name.split()) for name in re.findall(
-            r"^  ([a-z-]+(?: [a-z]+)?)  +\S", cls.shown, re.MULTILINE)}
+        cls.helps = {name: cls.help_of("crashhook", *name.split()) for name in cls.commands()}
         cls.collector = cls.help_of("crashhook-collector")
 
     @staticmethod
@@ -303,6 +338,11 @@ class Words(unittest.TestCase):
         yield from re.findall(r"^    (.*)$", rest, re.MULTILINE)
         for span in re.findall(r"`([^`]+)`", rest):
             yield " ".join(span.split())
+
+    @classmethod
+    def commands(cls):
+        """The commands that crashhook --help lists, of one or two words."""
+        return re.findall(r"^  ([a-z-]+(?: [a-z]+)?)  +\S", cls.help_of("crashhook"), re.MULTILINE)
 
     def help_for(self, program, words):
         """What --help of that command prints; None: it is no command with options."""
