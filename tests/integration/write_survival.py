@@ -19,10 +19,10 @@ OUT = os.path.join(harness.SOURCE, "docs", "reference", "survival.md")
 HEAD = """# What is survived
 
 Each row is a real program that crashed under the handler on {machine}, while this page was made by
-`tests/integration/write_survival.py`: what its report said, the signal it ended by, and how long it lived from its start
-to its death, the report's making included, beside whatever else the machine had to do. Where a case is about children or about another user's spool, the program's
-own report is missing or not the point. The list of all faults with the tests that show them, those of uploads, pages and
-formats too, is `tests/integration/faults.txt`; `integration.survival` asserts every row of this table.
+`tests/integration/write_survival.py`: what its report said, the signal it ended by, and the milliseconds from its
+start to its end. They include the making of the report, and the machine had other work at the same time. A case about children
+or about another user's spool may have no report of the program itself. `tests/integration/faults.txt` lists all faults with
+their tests, also those of uploads, pages and formats. `integration.survival` asserts every row of this table.
 
 | case | reports | tier | the report said | ended by | ms |
 | --- | --- | --- | --- | --- | --- |
@@ -31,19 +31,20 @@ formats too, is `tests/integration/faults.txt`; `integration.survival` asserts e
 FILTERS = """
 ## System calls that a filter refuses
 
-{rows} crashes. In a crash the handler, its helper and the agent make {calls} system calls, by strace. A seccomp filter
-answers one of them with an error, with SIGSYS (`TRAP`), or by killing the thread or the process. The agent is
-started in the crash, waits since the program's start, or cannot be had. The program has one thread or three and
-`CRASHHOOK_TIMEOUT=1s`. Each crash is a null write. A place says the signal that the program ended by,
-the seconds from the filter to its end, how many processes the handler started in that time, by the kernel's account, and
-what is left. Where three threads end otherwise than one, they stand second. No program outlives the timeout by a second,
-and none starts more than two processes, but for those that `stay`: a filter that kills a thread for the two calls that
-set the kernel's timer, before which nothing can be, leaves the other threads to themselves. `integration.filters` asserts
-a sample of these rows, and all of them with `CRASHHOOK_FULL=1`.
+{rows} crashes by a null write. In a crash the handler, its helper and the agent make {calls} system calls, counted by strace. A
+seccomp filter answers one of them with an error, with SIGSYS (`TRAP`), or by killing the thread or the process. The agent
+is started in the crash, waits since the program's start, or is missing. The program has one thread or three, and
+`CRASHHOOK_TIMEOUT=1s`.
 
-What can be read out of the table: an error or SIGSYS never changes how a program ends. A call of the crashed thread that
-kills is the end of it, by SIGSYS or, where other threads are left, by the timer's SIGKILL. An agent that waits since the
-start has no filter and makes the full report whatever the filter does to calls that are not the handler's.
+A cell has the signal that the program ended by, the seconds from the filter to its end, how many processes the handler
+started in that time, and what is left of the crash. Where three threads end differently than one, the cell has their result
+second. No program outlives the timeout by a second, and none starts more than two processes. The exceptions are marked
+`stay`: a filter that kills a thread for one of the two calls that set the kernel's timer. No timer can end the other threads
+then. `integration.filters` asserts a sample of these rows, and all of them with `CRASHHOOK_FULL=1`.
+
+An error or SIGSYS never changes how a program ends. A filter that kills the crashed thread for a call ends the program: by
+SIGSYS or, where other threads are left, by the timer's SIGKILL. An agent that waits since the start has no filter. It makes
+the full report whatever the filter does to calls that are not the handler's.
 
 """
 
