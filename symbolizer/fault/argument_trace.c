@@ -76,8 +76,7 @@ static size_t trace_now(const struct argument_scan *scan,
     return SIZE_MAX;
 }
 
-// trace_is_kept returns true if the register has the value that it had before step
-// from.
+// trace_is_kept returns true if the register still has its value before step from.
 static bool trace_is_kept(const struct tracing *t, uint8_t reg, size_t from)
 {
     const struct argument_frame *frame = &t->call->frame;
@@ -174,17 +173,16 @@ static bool trace_follow(struct tracing *t, const struct link *link)
     out->loaded = out->has_value;
     out->variable = false;
     struct argument_part part = { target, (uint64_t)link->offset, link->bytes, false };
-    out->type = target;
-    out->in_union = false;
-    if (kind == TYPE_STRUCT || kind == TYPE_UNION) {
-        if (link->offset < 0 ||
-            !argument_path_append(table, &part, pointer->reference ? "." : "->",
-                                  &out->expression))
-            return false;
-        out->type = part.type;
-        out->in_union = part.in_union;
+    bool has_members = kind == TYPE_STRUCT || kind == TYPE_UNION;
+    if (has_members &&
+        (link->offset < 0 ||
+         !argument_path_append(table, &part, pointer->reference ? "." : "->",
+                               &out->expression)))
+        return false;
+    out->type = part.type;
+    out->in_union = part.in_union;
+    if (has_members)
         return true;
-    }
     if (size != link->bytes || link->offset % (int64_t)size != 0)
         return false;
     if (!pointer->reference)
@@ -318,8 +316,7 @@ static bool trace_end_in_register(struct tracing *t, size_t step, bool *out_name
         argument_scope_in_register(&t->trace->scope, t->reg);
     if (variable == NULL || variable->size > WORD_BYTES)
         return false;
-    // A library's function that was inlined has its own name for what the program's
-    // has.
+    // An inlined function of a library has its own name for the program's variable.
     if (report_flag(json_array_get(t->trace->frames, variable->frame), "system") &&
         !report_flag(t->call->from, "system") && trace_definition(t) != SIZE_MAX)
         return false;
@@ -570,11 +567,9 @@ static bool trace_begin(struct argument_trace *trace, size_t index, uint8_t reg,
                            .reg = reg,
                            .bytes = WORD_BYTES,
                            .sum = SIZE_MAX };
-    out->has_value = out->is_address = out->variable = out->loaded = false;
-    out->accessed = false;
-    out->added = 0;
-    out->scale = 1;
-    out->role = ARGUMENT_LOCAL;
+    *out = (struct argument_named){ .expression = out->expression,
+                                    .scale = 1,
+                                    .role = ARGUMENT_LOCAL };
     if (argument_machine_of(trace->stack->arch) == NULL || call->image == NULL ||
         reg >= ARGUMENT_GENERAL_REGISTERS)
         return false;
