@@ -207,7 +207,7 @@ static bool next_find(const char *symbol, void *to)
 
 void next_find_all(void)
 {
-    // Each that is missing takes longer to look for than all others.
+    // One that no library has takes longer to look for than all that are there.
     bool has_operators = dlsym(RTLD_NEXT, "_Znwm") != NULL;
 #define NEXT_FIND(member, symbol, ...)                                                 \
     (void)((symbol[0] != '_' || has_operators) && next_find(symbol, &next.member));

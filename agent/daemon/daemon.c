@@ -368,7 +368,8 @@ static void leave_record(struct daemon_keep *keep, bool alone)
     liveness_see(&keep->live, keep->pid);
     liveness_close_others(&keep->live);
     (void)liveness_stop_copier(&keep->live, -1);
-    // It has seen all. A copier's file names it, so that no other takes that till now.
+    // It has seen the end. Until now the copy in the spool named a supervisor, so that
+    // no other process made a report of it.
     keep->keep.liveness.supervisor = 0;
     liveness_write(&keep->live, &keep->keep.liveness);
     liveness_count(&keep->live, settings, keep->path);

@@ -27,7 +27,7 @@ bool crash_relay(int signal, siginfo_t *info, void *context, struct crash_asked 
 enum { CRASH_STRICT_ALL = 1 };
 bool crash_is_strict(void);
 
-// crash_realtime_ns is the time at the last tick of the kernel's clock.
+// crash_realtime_ns is the time at the last tick of the kernel's clock; 0: not known.
 uint64_t crash_realtime_ns(void);
 
 // crash_fault_without_room ends the process by a fault for which the kernel finds no
