@@ -176,15 +176,19 @@ struct panic_place {
     uint32_t column;
 };
 
+static uint64_t distance_from_sp(const struct panic_search *search, uint64_t word)
+{
+    return word > search->sp ? word - search->sp : search->sp - word;
+}
+
 // may_be_constant returns true if a word may be the address of what the compiler has
 // made: aligned, not on the stack, and in an image. It spares reading what most words
 // point to.
 static bool may_be_constant(const struct panic_search *search, uint64_t word)
 {
-    uint64_t sp = search->sp;
-    uint64_t distance = word > sp ? word - sp : sp - word;
     return word % sizeof(word) == 0 && word > UINT16_MAX && word >> 48 == 0 &&
-           distance > STACK_REACH && search->is_constant(search->context, word);
+           distance_from_sp(search, word) > STACK_REACH &&
+           search->is_constant(search->context, word);
 }
 
 // read_panic_text reads text of that length, or its beginning. False: it is none.
@@ -222,8 +226,23 @@ static bool read_panic_place(const struct memory_reader *reader, uint64_t at,
     return strcmp(out->file + location.size - strlen(ending), ending) == 0;
 }
 
+// read_string reads the text of a String, which is on the heap. The order of its
+// capacity and pointer is the compiler's choice; its length is the last.
+static bool read_string(const struct memory_reader *reader,
+                        const struct panic_search *search, const uint64_t words[3],
+                        char out[static TEXT_BYTES])
+{
+    bool pointer_first = words[0] > words[1];
+    uint64_t from = words[pointer_first ? 0 : 1];
+    uint64_t capacity = words[pointer_first ? 1 : 0];
+    return words[2] <= capacity && capacity <= UINT32_MAX &&
+           distance_from_sp(search, from) > STACK_REACH &&
+           read_panic_text(reader, from, words[2], out, TEXT_BYTES);
+}
+
 // read_payload_text reads the text that a payload holds. False: it holds none.
-static bool read_payload_text(const struct memory_reader *reader, uint64_t data,
+static bool read_payload_text(const struct memory_reader *reader,
+                              const struct panic_search *search, uint64_t data,
                               uint64_t size, char out[static TEXT_BYTES])
 {
     uint64_t words[STRING_BYTES / sizeof(uint64_t)];
@@ -233,13 +252,7 @@ static bool read_payload_text(const struct memory_reader *reader, uint64_t data,
         return false;
     if (size == SLICE_BYTES)
         return read_panic_text(reader, words[0], words[1], out, TEXT_BYTES);
-    // The order of a String's capacity and pointer is the compiler's choice; its length
-    // is the last.
-    bool pointer_first = words[0] > words[1];
-    uint64_t from = words[pointer_first ? 0 : 1];
-    uint64_t capacity = words[pointer_first ? 1 : 0];
-    return words[2] <= capacity &&
-           read_panic_text(reader, from, words[2], out, TEXT_BYTES);
+    return read_string(reader, search, words, out);
 }
 
 // is_payload returns true if a vtable and an object go together, and gives the object's
@@ -257,8 +270,29 @@ static bool is_payload(const struct memory_reader *reader, uint64_t data,
            (head[0] == 0 || head[0] > UINT16_MAX);
 }
 
+// read_formatted reads the runtime's payload of a formatted message: a String and,
+// before or after it, the address of the message's parts, or of that address. The parts
+// are on the stack, and begin with the address of what the compiler has made.
+static bool read_formatted(const struct memory_reader *reader,
+                           const struct panic_search *search, const uint64_t *words,
+                           size_t count, uint64_t parts, char out[static TEXT_BYTES])
+{
+    uint64_t first = (parts - search->sp) / sizeof(parts);
+    if (first >= count || !search->is_constant(search->context, words[first]))
+        return false;
+    for (size_t i = 3; i + 3 < count; i++) {
+        uint64_t at = (words[i] - search->sp) / sizeof(words[i]);
+        if ((words[i] == parts || (at < count && words[at] == parts)) &&
+            (read_string(reader, search, words + i - 3, out) ||
+             read_string(reader, search, words + i + 1, out)))
+            return true;
+    }
+    return false;
+}
+
 // find_hook_info finds the payload with its vtable before a Location; older versions
-// have the message's parts between them.
+// have the message's parts between them. Where the compiler inlined the hook, there is
+// only PanicInfo: the address of the parts and the Location.
 static bool find_hook_info(const struct memory_reader *reader,
                            const struct panic_search *search, const uint64_t *words,
                            size_t count, struct panic_place *out_place,
@@ -268,12 +302,15 @@ static bool find_hook_info(const struct memory_reader *reader,
         uint64_t size;
         if (!may_be_constant(search, words[i + 1]))
             continue;
+        if (read_formatted(reader, search, words, count, words[i], out_text) &&
+            read_panic_place(reader, words[i + 1], out_place))
+            return true;
         size_t place = may_be_constant(search, words[i + 2]) ? i + 2 : i + 3;
         if (!may_be_constant(search, words[place]) ||
             !is_payload(reader, words[i], words[i + 1], &size) ||
             !read_panic_place(reader, words[place], out_place))
             continue;
-        if (read_payload_text(reader, words[i], size, out_text))
+        if (read_payload_text(reader, search, words[i], size, out_text))
             return true;
     }
     return false;
@@ -305,7 +342,7 @@ static bool read_in_flight(const struct memory_reader *reader,
         uint64_t size;
         if (may_be_constant(search, words[i + 1]) &&
             is_payload(reader, words[i], words[i + 1], &size) &&
-            read_payload_text(reader, words[i], size, out))
+            read_payload_text(reader, search, words[i], size, out))
             return true;
     }
     return false;
@@ -322,9 +359,8 @@ static void append_first(const struct memory_reader *reader,
     for (size_t at = stack.size & ~(size_t)7; text_ok(&stack) && at >= 8; at -= 8) {
         uint64_t word;
         memcpy(&word, stack.bytes + at - 8, sizeof(word));
-        uint64_t distance = word > search->sp ? word - search->sp : search->sp - word;
         if (word % 16 != 0 || word <= UINT16_MAX || word >> 48 != 0 ||
-            distance < ABOVE_BYTES + BELOW_BYTES ||
+            distance_from_sp(search, word) < ABOVE_BYTES + BELOW_BYTES ||
             !read_in_flight(reader, search, word, text) || strstr(out, text) != NULL)
             continue;
         size_t size = strlen(out);

@@ -197,6 +197,8 @@ static bool check_panic(const json_t *report, json_t *crash)
         diagnosis_note_place(crash, "raised_in", frame);
         return true;
     }
+    if (innermost_call(report, CALL_PANICS, CALL_PANICS) != NULL)
+        return false;
     crash_words_set_kind(crash, CRASH_KIND_ABORT);
     (void)json_object_del(crash, "message");
     return true;

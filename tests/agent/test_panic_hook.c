@@ -94,6 +94,36 @@ static void older_versions_pass_the_message_s_parts_before_the_place(void **stat
     assert_said("thread 'main' panicked at src/main.rs:4:9: no such page");
 }
 
+// Where the compiler left no PanicHookInfo, the runtime's payload, a String with the
+// address of the message's parts, and PanicInfo are on the stack.
+static void a_formatted_message_is_read_where_the_hook_was_inlined(void **state)
+{
+    enum { PAYLOAD = 10, INFO = 30, PARTS = 40 };
+    (void)state;
+    for (size_t first = 0; first <= 1; first++) {
+        fill(NULL);
+        uint64_t *link = &stack[PAYLOAD + (first == 0 ? 3 : 0)];
+        stack[PAYLOAD + first] = HEAP;
+        stack[PAYLOAD + first + 1] = 16;
+        stack[PAYLOAD + first + 2] = strlen(heap);
+        stack[INFO] = SP + 8 * PARTS;
+        stack[INFO + 1] = DATA + 8 * PLACE;
+        stack[PARTS] = DATA + 1;
+        *link = SP + 8 * INFO; // of the address of the parts
+        assert_said("thread 'main' panicked at src/main.rs:4:9: no such page");
+        *link = SP + 8 * PARTS;
+        assert_said("thread 'main' panicked at src/main.rs:4:9: no such page");
+        *link += 8; // of something else
+        assert_nothing_said();
+        *link -= 8;
+        stack[PARTS] = HEAP; // no parts
+        assert_nothing_said();
+        stack[PARTS] = DATA + 1;
+        stack[PAYLOAD + first + 1] = UINT64_C(1) << 40; // no capacity
+        assert_nothing_said();
+    }
+}
+
 static void a_literal_message_is_read_where_it_is(void **state)
 {
     (void)state;
@@ -185,6 +215,8 @@ int main(void)
         cmocka_unit_test_setup(the_formatted_message_is_read_from_the_payload, fill),
         cmocka_unit_test_setup(older_versions_pass_the_message_s_parts_before_the_place,
                                fill),
+        cmocka_unit_test_setup(
+            a_formatted_message_is_read_where_the_hook_was_inlined, fill),
         cmocka_unit_test_setup(a_literal_message_is_read_where_it_is, fill),
         cmocka_unit_test_setup(a_place_that_is_no_rust_source_is_none, fill),
         cmocka_unit_test_setup(what_is_no_text_is_not_quoted, fill),

@@ -180,6 +180,25 @@ class Messages(unittest.TestCase):
                     if rust_minor(compiler) >= 70:
                         self.assertIn(words, quiet["crash"]["message"])
 
+    @needs_rust
+    def test_a_rust_panic_is_quoted_where_the_hook_was_inlined_and_nothing_has_a_name(self):
+        source = os.path.join(harness.SOURCE, "tests", "integration", "programs", "panics.rs")
+        for compiler in rust_compilers():
+            with self.subTest(compiler), Scene() as scene:
+                program = os.path.join(scene.folder, "panics")
+                subprocess.run([compiler, "-O", "-C", "panic=abort", "-C", "lto=fat", "-C",
+                                "codegen-units=1", "-C", "strip=symbols", "-o", program, source],
+                               check=True, stderr=subprocess.PIPE)
+                # A backtrace is written over the words.
+                for arguments in ([], ["thread"]):
+                    ended = scene.run([program, *arguments], RUST_BACKTRACE="1")
+                    self.assertEqual(ended.signal, signal.SIGABRT)
+                for report in scene.reports():
+                    self.assertEqual(report["crash"]["kind"], "panic")
+                    self.assertRegex(report["crash"]["summary"],
+                                     r"^Rust panic at .*panics\.rs:\d+:\d+: index out of bounds: "
+                                     r"the len is 3 but the index is \d$")
+
     @unittest.skipUnless(glob.glob(LIBCXX), "libc++ is not installed")
     def test_an_exception_of_libcxx_is_named(self):
         for how in ("main", "thread", "again", "noexcept", "int"):

@@ -261,10 +261,8 @@ static void diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames(void **state
     }
 }
 
-static void diagnosis_does_not_believe_the_words_of_an_earlier_panic(void **state)
+static void assert_panic_is_believed(const char *const functions[4], bool believed)
 {
-    (void)state;
-    static const char *const functions[] = { "raise", "abort", "give_up", "main" };
     json_t *report = report_with_frames(functions, 4);
     json_t *crash = json_object_get(report, "crash");
     char kind[32];
@@ -275,8 +273,27 @@ static void diagnosis_does_not_believe_the_words_of_an_earlier_panic(void **stat
     (void)snprintf(kind, sizeof(kind), "%s", report_string(crash, "kind"));
     bool said = json_object_get(crash, "message") != NULL;
     json_decref(report);
-    assert_string_equal(kind, "abort");
-    assert_false(said);
+    assert_string_equal(kind, believed ? "panic" : "abort");
+    assert_int_equal(said, believed);
+}
+
+static void diagnosis_does_not_believe_the_words_of_an_earlier_panic(void **state)
+{
+    (void)state;
+    static const char *const functions[] = { "raise", "abort", "give_up", "main" };
+    assert_panic_is_believed(functions, false);
+}
+
+// A hook of the program ends it, and the compiler inlined what panicked into a function
+// of the library.
+static void diagnosis_believes_a_panic_whose_caller_in_the_program_is_not_known(
+    void **state)
+{
+    (void)state;
+    static const char *const functions[] = { "abort", "ledger::hook",
+                                             "std::panicking::rust_panic_with_hook",
+                                             "std::sys::thread::start" };
+    assert_panic_is_believed(functions, true);
 }
 
 static void diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw(void **state)
@@ -575,6 +592,8 @@ int main(void)
             diagnosis_adds_to_a_sentence_of_version_1_whose_facts_are_gone),
         cmocka_unit_test(diagnosis_tells_a_panic_and_a_sanitizer_by_their_frames),
         cmocka_unit_test(diagnosis_does_not_believe_the_words_of_an_earlier_panic),
+        cmocka_unit_test(
+            diagnosis_believes_a_panic_whose_caller_in_the_program_is_not_known),
         cmocka_unit_test(diagnosis_gives_a_mangled_type_its_name_and_finds_who_threw),
         cmocka_unit_test(
             diagnosis_says_that_terminate_was_called_for_a_handled_exception),

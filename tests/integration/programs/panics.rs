@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// panics [cleanup]: an index that is out of bounds, in a program that aborts when it
-// panics, or that panics again while it cleans up. Compiled by its test, where there is a
-// compiler.
+// panics [cleanup|thread]: an index that is out of bounds, in a program that aborts when
+// it panics, that panics again while it cleans up, or that has another thread panic.
+// Compiled by its test, where there is a compiler.
 struct Ledger(Vec<usize>);
 
 impl Drop for Ledger {
@@ -20,5 +20,11 @@ fn close_ledger(pages: &[usize], number: usize) -> usize {
 
 fn main() {
     let ledger = Ledger(vec![1, 2, 3]);
-    println!("{}", close_ledger(&ledger.0, std::env::args().count() + 5));
+    let number = std::env::args().count() + 5;
+    if std::env::args().any(|word| word == "thread") {
+        let reader = std::thread::spawn(move || close_ledger(&ledger.0, number));
+        let _ = reader.join();
+    } else {
+        println!("{}", close_ledger(&ledger.0, number));
+    }
 }
