@@ -226,11 +226,11 @@ static bool read_panic_place(const struct memory_reader *reader, uint64_t at,
     return strcmp(out->file + location.size - strlen(ending), ending) == 0;
 }
 
-// read_string reads the text of a String, which is on the heap. The order of its
+// read_heap_string reads the text of a String, which is on the heap. The order of its
 // capacity and pointer is the compiler's choice; its length is the last.
-static bool read_string(const struct memory_reader *reader,
-                        const struct panic_search *search, const uint64_t words[3],
-                        char out[static TEXT_BYTES])
+static bool read_heap_string(const struct memory_reader *reader,
+                             const struct panic_search *search, const uint64_t words[3],
+                             char out[static TEXT_BYTES])
 {
     bool pointer_first = words[0] > words[1];
     uint64_t from = words[pointer_first ? 0 : 1];
@@ -252,7 +252,7 @@ static bool read_payload_text(const struct memory_reader *reader,
         return false;
     if (size == SLICE_BYTES)
         return read_panic_text(reader, words[0], words[1], out, TEXT_BYTES);
-    return read_string(reader, search, words, out);
+    return read_heap_string(reader, search, words, out);
 }
 
 // is_payload returns true if a vtable and an object go together, and gives the object's
@@ -283,8 +283,8 @@ static bool read_formatted(const struct memory_reader *reader,
     for (size_t i = 3; i + 3 < count; i++) {
         uint64_t at = (words[i] - search->sp) / sizeof(words[i]);
         if ((words[i] == parts || (at < count && words[at] == parts)) &&
-            (read_string(reader, search, words + i - 3, out) ||
-             read_string(reader, search, words + i + 1, out)))
+            (read_heap_string(reader, search, words + i - 3, out) ||
+             read_heap_string(reader, search, words + i + 1, out)))
             return true;
     }
     return false;

@@ -215,8 +215,8 @@ int main(void)
         cmocka_unit_test_setup(the_formatted_message_is_read_from_the_payload, fill),
         cmocka_unit_test_setup(older_versions_pass_the_message_s_parts_before_the_place,
                                fill),
-        cmocka_unit_test_setup(
-            a_formatted_message_is_read_where_the_hook_was_inlined, fill),
+        cmocka_unit_test_setup(a_formatted_message_is_read_where_the_hook_was_inlined,
+                               fill),
         cmocka_unit_test_setup(a_literal_message_is_read_where_it_is, fill),
         cmocka_unit_test_setup(a_place_that_is_no_rust_source_is_none, fill),
         cmocka_unit_test_setup(what_is_no_text_is_not_quoted, fill),

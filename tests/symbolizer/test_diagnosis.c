@@ -286,8 +286,8 @@ static void diagnosis_does_not_believe_the_words_of_an_earlier_panic(void **stat
 
 // A hook of the program ends it, and the compiler inlined what panicked into a function
 // of the library.
-static void diagnosis_believes_a_panic_whose_caller_in_the_program_is_not_known(
-    void **state)
+static void
+diagnosis_believes_a_panic_whose_caller_in_the_program_is_not_known(void **state)
 {
     (void)state;
     static const char *const functions[] = { "abort", "ledger::hook",
