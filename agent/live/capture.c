@@ -484,7 +484,7 @@ static void use_rights_of(const struct stop *stop, pid_t tid)
     }
     struct rights own;
     rights_read(getpid(), &own);
-    rights.fewer |= (own.capabilities & ~rights.capabilities) != 0;
+    rights.fewer |= own.user != 0 || (own.capabilities & ~rights.capabilities) != 0;
     rights_deny(&rights);
 }
 

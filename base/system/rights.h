@@ -63,7 +63,8 @@ int rights_open(const char *path, int flags);
 bool rights_assume(void);
 void rights_resume(void);
 
-// rights_own_capabilities returns the effective capabilities of this process.
+// rights_own_capabilities returns the effective capabilities of this process; all, if
+// they cannot be read.
 uint64_t rights_own_capabilities(void);
 
 // rights_limit_capabilities removes all but these from the effective capabilities, and

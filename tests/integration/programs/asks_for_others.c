@@ -5,9 +5,10 @@
 //
 // attach PATH...: attaches these files, and crashes. waits: prints its pid and waits.
 // threads PATH: it gives up its rights to files alone, in the thread that crashes.
-// capabilities PATH: it stays root, without capabilities over files; filtered and
-// sealed PATH: below a seccomp filter too, which the latter has end whoever takes
-// another's rights to files. forged PID TID PAGE: sends the waiting agent a request
+// capabilities PATH: it stays root, without capabilities over files; filtered, sealed
+// and denied PATH: below a seccomp filter too, which ends whoever takes another's
+// rights to files if sealed, and refuses to say which capabilities a process has if
+// denied. forged PID TID PAGE: sends the waiting agent a request
 // with these numbers, 0 for its own ones, and prints the answer before it crashes; PAGE
 // is the address of a request page. becomes PROGRAM: gives itself root's ids, as a
 // setuid program does, and executes it.
@@ -54,13 +55,16 @@ static void drop_capabilities(void)
 }
 
 // filter_calls is done by root, so that programs may still gain rights.
-static void filter_calls(bool sealed)
+static void filter_calls(const char *way)
 {
+    bool denied = strcmp(way, "denied") == 0;
+    bool sealed = strcmp(way, "sealed") == 0;
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setfsuid, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K,
-                 sealed ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, denied ? SYS_capget : SYS_setfsuid, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, denied   ? SECCOMP_RET_ERRNO | EPERM
+                                  : sealed ? SECCOMP_RET_KILL_PROCESS
+                                           : SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
@@ -143,8 +147,9 @@ static void work(int count, char **words)
         (void)(setfsgid(NOBODY), setfsuid(NOBODY));
     else if (strcmp(words[0], "capabilities") == 0)
         drop_capabilities();
-    else if (strcmp(words[0], "filtered") == 0 || strcmp(words[0], "sealed") == 0) {
-        filter_calls(strcmp(words[0], "sealed") == 0);
+    else if (strcmp(words[0], "filtered") == 0 || strcmp(words[0], "sealed") == 0 ||
+             strcmp(words[0], "denied") == 0) {
+        filter_calls(words[0]);
         drop_capabilities();
     } else
         drop_user();
