@@ -36,6 +36,8 @@ PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/access.md", "ho
 # Whose commands another test runs: tests/collector/test_operations.py.
 PAGES_OF_OTHERS = ("how-to/monitor.md", "how-to/several-collectors.md", "how-to/backup.md",
                    "how-to/point-in-time.md")
+# Pages that only link on.
+OLD_ADDRESSES = {"collector.md", "handler.md", "operations.md", "reports.md", "runtimes.md", "survival.md"}
 SITE = os.path.join(SOURCE, "packaging", "build-site")
 # What people ask first, the page that answers, and words of the answer.
 QUESTIONS = {
@@ -384,6 +386,11 @@ class Words(unittest.TestCase):
         self.assertGreater(len(names), 9)
         for name in names:
             self.assertRegex(self.pages["docs/privacy.md"], rf"\b{name}(?![A-Z])")
+
+    def test_the_page_of_all_documents_links_each_that_is_not_an_old_address(self):
+        links = set(re.findall(r"\]\(([^)#]+)", self.pages["docs/README.md"]))
+        missing = [page for page in documents() if page not in OLD_ADDRESSES | {"README.md"} | links]
+        self.assertEqual(missing, [])
 
     def test_targets_of_the_makefile_are_those_that_there_are(self):
         with open(os.path.join(SOURCE, "Makefile"), encoding="utf-8") as file:
