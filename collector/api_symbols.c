@@ -510,6 +510,7 @@ void api_get_symbol_key(struct http_request *request)
         if (request->answer.status != 404 || length <= ID_LEAST ||
             strncmp(id + length - 2, "00", 2) != 0)
             return;
+        text_deinit(&request->answer.body); // there is none of that ID
     }
 }
 
