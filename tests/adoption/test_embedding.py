@@ -193,6 +193,13 @@ class Embedding(unittest.TestCase):
         prefix = os.path.join(self.folder, "prefix")
         self.meson(adopter.PROGRAM, "--prefix=" + prefix)
         self.crash_and_check((self.build, "shop"), (self.build, "shop-shared"))
+        # A change of the agent's source has it built again.
+        agent = "subprojects/crashhook/crashhook-agent"
+        said = adopter.run(self, "ninja", "-C", self.build, "-t", "query", agent)
+        self.assertRegex(said, r"agent/main\.c\n")
+        stage = os.path.join(self.folder, "a stage")
+        adopter.run(self, "meson", "install", "-C", self.build, variables={"DESTDIR": stage})
+        self.assertTrue(os.access(stage + prefix + "/libexec/crashhook/crashhook-agent", os.X_OK))
         adopter.run(self, "meson", "install", "-C", self.build)
         self.check_prefix(prefix)
 
