@@ -246,13 +246,12 @@ static bool read_payload_text(const struct memory_reader *reader,
                               uint64_t size, char out[static TEXT_BYTES])
 {
     uint64_t words[STRING_BYTES / sizeof(uint64_t)];
-    if (size != SLICE_BYTES && size != STRING_BYTES)
+    if ((size != SLICE_BYTES && size != STRING_BYTES) ||
+        memory_read(reader, data, words, (size_t)size) != CH_OK)
         return false;
-    if (memory_read(reader, data, words, (size_t)size) != CH_OK)
-        return false;
-    if (size == SLICE_BYTES)
-        return read_panic_text(reader, words[0], words[1], out, TEXT_BYTES);
-    return read_heap_string(reader, search, words, out);
+    return size == SLICE_BYTES
+               ? read_panic_text(reader, words[0], words[1], out, TEXT_BYTES)
+               : read_heap_string(reader, search, words, out);
 }
 
 // is_payload returns true if a vtable and an object go together, and gives the object's

@@ -6,12 +6,11 @@
 // the panic hook. It is a `PanicHookInfo` (`PanicInfo` before 1.81) that still stands
 // on the stack of the function that ends the program. Unlike what was printed
 // (panic_words_read), it is there too if a backtrace was printed after the message.
-// Where the hook was inlined, core's `PanicInfo` and the runtime's payload of a
-// formatted message are there instead.
+// An inlined hook leaves `PanicInfo` and the payload of a formatted message instead.
 //
-// They have no name or tag, so their form is checked: the payload's vtable, the
-// payload, and a `Location` whose file is Rust source; or the address of the message's
-// parts in both. Tried with 1.63 and 1.95.
+// It has no name or tag, so its form is checked: the payload's vtable, the payload, and
+// a `Location` whose file is Rust source; or the address of the message's parts in
+// both. Tried with 1.63 and 1.95.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
