@@ -329,9 +329,10 @@ enum ch_status core_file_open(struct core_file *core, int fd)
     status = read_core_segments(core, &header);
     if (status == CH_OK)
         status = read_core_notes(core);
-    if (status != CH_OK)
+    if (status == CH_OK)
+        put_crashed_first(core);
+    else
         core_file_close(core);
-    put_crashed_first(core);
     return status;
 }
 

@@ -18,7 +18,8 @@ uint32_t crash_refused_calls;
 
 _Static_assert(offsetof(struct context_liveness, ended) == 0, "the state points to it");
 
-// crash_realtime_ns makes no system call: the vDSO has this clock with every source.
+// crash_realtime_ns makes no system call where the kernel maps a vDSO, which has this
+// clock with every source.
 uint64_t crash_realtime_ns(void)
 {
     struct timespec now = { 0 };
