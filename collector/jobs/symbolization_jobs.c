@@ -2,6 +2,7 @@
 #include "collector/jobs/jobs.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@
 #include "symbolizer/search/guarded_child.h"
 
 enum {
-    LEASE_MS = 30000,  // of a claim: longer than a batch may take
+    LEASE_MS = 30000, // of a claim: longer than a batch may take
+    STOP_LOOK_MS = 100,
     BATCH_MS = 20000,  // most that a child takes
     LOOK_MS = 300,     // between two looks into an empty queue
     TROUBLE_MS = 5000, // after the store failed
@@ -140,6 +142,18 @@ static void take_answers(struct claimed_batch *batch, size_t start, size_t count
     }
 }
 
+// await_answers waits until a child answers, and returns when to end it: at once where
+// the collector stops, because its reports are claimed again.
+static int64_t await_answers(struct background *background,
+                             const struct guarded_child *child, int64_t deadline_ms)
+{
+    struct pollfd answers = { .fd = child->from, .events = POLLIN };
+    while (guarded_child_now_ms() < deadline_ms && poll(&answers, 1, STOP_LOOK_MS) <= 0)
+        if (!background_pause(background, 0))
+            return 0;
+    return deadline_ms;
+}
+
 static enum ch_status name_items(struct claimed_batch *batch, size_t start,
                                  size_t count)
 {
@@ -156,8 +170,14 @@ static enum ch_status name_items(struct claimed_batch *batch, size_t start,
     bool large = count == 1 && batch->items[start].decoded > COLLECTOR_LARGE;
     if (large)
         pthread_mutex_lock(batch->jobs->options.large);
-    enum ch_status status = guarded_child_run(
-        symbolization_batch_run, &work, guarded_child_now_ms() + BATCH_MS, &result);
+    struct guarded_child child;
+    int64_t deadline_ms = guarded_child_now_ms() + BATCH_MS;
+    enum ch_status status =
+        guarded_child_start(symbolization_batch_run, &work, deadline_ms, &child);
+    if (status == CH_OK) {
+        deadline_ms = await_answers(&batch->jobs->background, &child, deadline_ms);
+        status = guarded_child_finish(&child, deadline_ms, &result);
+    }
     guarded_child_reap(); // with its memory, before another one may be large
     if (large)
         pthread_mutex_unlock(batch->jobs->options.large);
@@ -317,15 +337,16 @@ static enum ch_status rename_some(struct symbolization_jobs *jobs,
 }
 
 // finish_batch hands over what was found. A report without an answer is claimed again
-// when its lease ends, until it is given up.
+// when its lease ends, until it is given up, which a collector that stops never does.
 static enum ch_status finish_batch(struct claimed_batch *batch,
                                    char error[STORE_ERROR_SIZE])
 {
     struct symbolization_jobs *jobs = batch->jobs;
+    bool goes_on = background_pause(&jobs->background, 0);
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++) {
         const struct symbolization_item *item = &batch->items[i];
-        if (!batch->answered[i] && item->tries < TRIES_MAX)
+        if (!batch->answered[i] && (item->tries < TRIES_MAX || !goes_on))
             continue;
         if (!batch->answered[i])
             metrics_count(&jobs->options.metrics->symbolization_failures);

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import random
+import signal
 import sys
 import tempfile
 import threading
@@ -24,6 +25,7 @@ FULL = os.environ.get("CRASHHOOK_FULL") == "1"
 SEED = int(os.environ.get("CRASHHOOK_SEED", "18"))
 REPORTS = 10000 if FULL else 600
 LIMIT_S = 60
+CHILD_S = 20  # what a child that symbolizes may take
 FUNCTIONS = 20
 SENDERS = 2
 KILLS = 12 if FULL else 3
@@ -223,6 +225,27 @@ class Naming(unittest.TestCase):
             moved = [past for past in old["history"] if past["kind"] == "moved"]
             self.assertEqual([(past["who"], past["count"]) for past in moved],
                              [(ignored, per_function)])
+
+    def test_a_stop_waits_for_no_names(self):
+        with Collector(BINARY) as collector:
+            bodies = iter(self.prepare(collector, REPORTS))
+            threads = f"/proc/{collector.process.pid}/task"
+            self.put_debug_file(collector)
+
+            def stop_a_child():
+                send_all(collector, [next(bodies)])
+                for _ in range(100):
+                    for thread in os.listdir(threads):
+                        with open(f"{threads}/{thread}/children", encoding="utf-8") as file:
+                            for child in file.read().split():
+                                os.kill(int(child), signal.SIGSTOP)
+                                return True
+                return False
+
+            wait_for(stop_a_child, "a child that symbolizes is stopped")
+            began = time.monotonic()
+            self.assertEqual(collector.stop()[0], 0)
+            self.assertLess(time.monotonic() - began, CHILD_S - 2)
 
     def test_builds_whose_debug_file_is_missing_are_listed_until_it_comes(self):
         with tempfile.TemporaryDirectory(prefix="crashhook-missing.") as folder, \
