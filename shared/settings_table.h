@@ -131,8 +131,8 @@
         "Put the memory of the stacks in the report, for minidumps and debuggers.") \
     ROW("CRASHHOOK_DESCRIPTORS", "descriptors", WORD, descriptors, \
         "auto", "auto, yes or no", \
-        "Whether a report lists the open descriptors; auto: of aborted and of live " \
-        "processes. Yes holds a crashed program 0.06 ms longer.") \
+        "Whether a report lists the open descriptors; auto: after an abort or a bus " \
+        "error, and of live processes. Yes holds a crashed program 0.06 ms longer.") \
     ROW("CRASHHOOK_PII", "pii", WORD, pii, \
         "yes", "no or yes", \
         "Whether payment cards, IBANs and e-mail addresses stay in the report; no: " \
