@@ -259,7 +259,8 @@ static void write_context_breadcrumbs(struct json_writer *w,
             continue;
         copy_context_string(crumb->message, sizeof(crumb->message), message);
         json_write_object(w);
-        raw_write_time(w, "time", crumb->realtime_ns / 1000000);
+        if (crumb->realtime_ns != 0)
+            raw_write_time(w, "time", crumb->realtime_ns / 1000000);
         json_write_key(w, "message");
         raw_write_words_value(w, capture, message);
         json_write_end(w, '}');

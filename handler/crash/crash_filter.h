@@ -11,10 +11,11 @@ enum crash_own_call {
     CRASH_CALLS_STACK = 1,  // sigaltstack
     CRASH_CALLS_ACTION = 2, // rt_sigaction where the program does not call that
     CRASH_CALLS_MAP = 4,    // memory is mapped, or something is done with mappings
-    CRASH_CALLS_PID = 8,    // getpid, gettid and getppid
+    CRASH_CALLS_PID = 8,    // getpid and gettid
     CRASH_CALLS_MASK = 16,  // rt_sigprocmask
-    CRASH_CALLS_START = 32, // those of a start, in addition to the first two
+    CRASH_CALLS_START = 32, // those of a start alone, a supervisor's included
     CRASH_CALLS_PRCTL = 64,
+    CRASH_CALLS_CLOCK = 128, // clock_gettime, which libc calls where it finds no vDSO
 
     CRASH_FILTER_SETTING = 256, // not a call: how many filters are being set counts so
 };

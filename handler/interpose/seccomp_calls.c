@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -186,8 +187,8 @@ static bool filter_refuses(const struct sock_fprog *filter, int call)
 static uint32_t filter_refused(const struct sock_fprog *filter)
 {
     static const struct {
-        int call;
-        enum crash_own_call is;
+        uint16_t call;
+        uint16_t is; // of enum crash_own_call
     } calls[] = {
         { SYS_sigaltstack, CRASH_CALLS_STACK },
         { SYS_rt_sigaction, CRASH_CALLS_ACTION },
@@ -196,14 +197,29 @@ static uint32_t filter_refused(const struct sock_fprog *filter)
         { SYS_mremap, CRASH_CALLS_MAP },
         { SYS_munmap, CRASH_CALLS_MAP },
         { SYS_madvise, CRASH_CALLS_MAP },
+        { SYS_clock_gettime, CRASH_CALLS_CLOCK },
         { SYS_getpid, CRASH_CALLS_PID },
         { SYS_gettid, CRASH_CALLS_PID },
-        { SYS_getppid, CRASH_CALLS_PID },
         { SYS_prctl, CRASH_CALLS_PRCTL },
         { SYS_rt_sigprocmask, CRASH_CALLS_MASK },
         { SYS_faccessat, CRASH_CALLS_START },
         { SYS_geteuid, CRASH_CALLS_START },
+        { SYS_getuid, CRASH_CALLS_START },
+        { SYS_getppid, CRASH_CALLS_START },
         { SYS_ioctl, CRASH_CALLS_START },
+        { SYS_fstat, CRASH_CALLS_START },
+        { SYS_clone, CRASH_CALLS_START },
+        { SYS_wait4, CRASH_CALLS_START },
+        { SYS_futex, CRASH_CALLS_START },
+        { SYS_memfd_create, CRASH_CALLS_START },
+        { SYS_fallocate, CRASH_CALLS_START },
+        { SYS_ftruncate, CRASH_CALLS_START },
+        { SYS_fcntl, CRASH_CALLS_START },
+        { SYS_pwrite64, CRASH_CALLS_START },
+        { SYS_readlinkat, CRASH_CALLS_START },
+        { SYS_socketpair, CRASH_CALLS_START },
+        { SYS_setsockopt, CRASH_CALLS_START },
+        { SYS_sendmsg, CRASH_CALLS_START },
     };
     uint32_t refused = 0;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
@@ -226,8 +242,11 @@ static bool before_filter(void)
 static void after_filter(bool set, const void *filter)
 {
     uint32_t refused = set ? filter_refused(filter) : 0;
-    if ((refused & (CRASH_CALLS_START | CRASH_CALLS_STACK | CRASH_CALLS_ACTION)) != 0)
+    // A program that is executed has the filter, and its library would not know.
+    if (refused != 0)
         preload_leave_out();
+    if (getauxval(AT_SYSINFO_EHDR) != 0) // libc finds the clock there
+        refused &= ~(uint32_t)CRASH_CALLS_CLOCK;
     (void)__atomic_fetch_or(&crash_refused_calls, refused, __ATOMIC_SEQ_CST);
     (void)__atomic_fetch_sub(&crash_refused_calls, CRASH_FILTER_SETTING,
                              __ATOMIC_SEQ_CST);

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import unittest
 
+import filters
 import harness
 from harness import HANDLER, Scene, frames_of, crashed_thread, program
 
@@ -59,26 +60,66 @@ class Dispatchers(unittest.TestCase):
                     self.assertEqual(self.outcome(kind, "crash", span, stack, preload=preload), alone)
 
 
+RUN = [harness.CRASHHOOK, "run", "--via", "preload", "--"]
+# The calls of the library's own start and supervision. A shell makes some of them, too.
+START_CALLS = ("sigaltstack", "mremap", "madvise", "clock_gettime", "gettid", "getpid", "getppid",
+               "prctl", "memfd_create", "fallocate", "ftruncate", "pwrite64", "readlinkat",
+               "socketpair", "setsockopt", "sendmsg", "fstat", "futex", "fcntl")
+
+
 class Filters(unittest.TestCase):
+    def ways(self, command, linked):
+        """The program in each way: its command and its variables."""
+        return ((command, {}), (command, {"CRASHHOOK_KILLS": "yes"}),
+                ([*RUN, *command], {"LD_PRELOAD": ""}),
+                (linked, {"LD_PRELOAD": "", "CRASHHOOK_KILLS": "yes"}))
+
+    def check(self, how, what, prefix=()):
+        command = [*prefix, program("filters_itself_alone"), how, what]
+        linked = [*prefix, program("filters_itself_shared"), how, what]
+        with Scene() as scene:
+            alone = scene.run(command, LD_PRELOAD="")
+            if alone.status == 77:
+                self.skipTest("this kernel has no seccomp filters, or may not trace")
+            if how.isdigit() and alone.signal == signal.SIGSYS:
+                return False
+            self.assertIn(alone.status, (0, 6, 7), (command, alone.signal))
+            for way, variables in self.ways(command, linked):
+                with self.subTest(way=way, variables=variables):
+                    ended = scene.run(way, **variables)
+                    self.assertEqual((ended.signal, ended.status, ended.stdout, ended.stderr),
+                                     (alone.signal, alone.status, alone.stdout, ""))
+            self.assertEqual(scene.reports(), [])
+        return True
+
     def test_a_filter_that_kills_for_what_the_program_does_not_do_changes_nothing(self):
-        run = [harness.CRASHHOOK, "run", "--via", "preload", "--"]
         whats = ("threads", "ends", "term", "forks", "executes", "ignores", "tells", "_exit",
                  "exit")
         for how, what in itertools.product(("prctl", "syscall", "threads"), whats):
-            command = [program("filters_itself_alone"), how, what]
-            linked = [program("filters_itself_shared"), how, what]
-            with Scene() as scene:
-                alone = scene.run(command, LD_PRELOAD="")
-                if alone.status == 77:
-                    self.skipTest("this kernel has no seccomp filters")
-                self.assertIn(alone.status, (0, 6, 7), (command, alone.signal))
-                for way, variables in ((command, {}), ([*run, *command], {"LD_PRELOAD": ""}),
-                                       (linked, {"LD_PRELOAD": "", "CRASHHOOK_KILLS": "yes"})):
-                    with self.subTest(way=way):
-                        ended = scene.run(way, **variables)
-                        self.assertEqual((ended.signal, ended.status, ended.stdout, ended.stderr),
-                                         (0, alone.status, alone.stdout, ""))
-                self.assertEqual(scene.reports(), [])
+            self.check(how, what)
+
+    def test_where_the_kernel_maps_no_vdso_the_time_is_not_read_against_a_filter(self):
+        for what in ("term", "tells"):
+            self.check("prctl", what, prefix=[program("without_vdso")])
+
+    def test_a_breadcrumb_has_a_time_where_the_clock_could_be_read(self):
+        dies = [program("filters_itself_shared"), str(filters.call_numbers()["clock_gettime"]), "dies"]
+        for command, timed in ((dies, True), ([program("without_vdso"), *dies], False)):
+            with self.subTest(command=command), Scene() as scene:
+                self.assertEqual(scene.run([*RUN, *command], LD_PRELOAD="").signal, signal.SIGSYS)
+                report, = scene.reports()
+                crumb, = report["breadcrumbs"]
+                self.assertEqual((crumb["message"], "time" in crumb), ("filtered", timed))
+
+    def test_a_program_that_is_executed_below_a_filter_makes_no_call_that_it_kills_for(self):
+        numbers = filters.call_numbers()
+        ran = [call for call in START_CALLS if self.check(str(numbers[call]), "shells")]
+        self.assertGreater(len(ran), len(START_CALLS) // 2, ran)
+
+    def test_a_child_of_vfork_below_a_filter_sets_actions_for_itself(self):
+        numbers = filters.call_numbers()
+        for call in ("getppid", "kcmp", "prctl"):
+            self.assertTrue(self.check(str(numbers[call]), "sets"))
 
 
 class Ignored(unittest.TestCase):

@@ -2,12 +2,13 @@
 //
 // filters_itself HOW WHAT: sets a seccomp filter, by prctl or by syscall, that kills
 // the process for each system call that nothing here makes, and then does WHAT: starts
-// threads, ends one that was there, forks, handles SIGTERM, executes
-// another program, also one that ignores SIGABRT and with a constant text as
-// LD_PRELOAD, leaves a breadcrumb where the library is, exits. With `threads` as HOW
-// two threads set a filter each for all threads at once. With `none` it sets no filter,
-// and can do `vforks`, too: a child that has the default action for SIGABRT, which is
-// ignored here.
+// threads, ends one that was there, forks, handles SIGTERM, sets actions in a child of
+// vfork, executes another program or a shell that forks, also one that ignores SIGABRT
+// and with a constant text as LD_PRELOAD, leaves a breadcrumb where the library is,
+// exits. With `threads` as HOW two threads set a filter each for all threads at once; a
+// number is the one call that is killed for. With `none` it sets no filter, and can do
+// `vforks`, too: a child that has the default action for SIGABRT, which is ignored
+// here.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -41,11 +42,21 @@ static void filter(const char *how)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const struct sock_fprog program = { sizeof(steps) / sizeof(steps[0]), steps };
+    const long call = strtol(how, NULL, 10);
+    struct sock_filter one[] = {
+        steps[0],
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {
+        call != 0 ? sizeof(one) / sizeof(one[0]) : sizeof(steps) / sizeof(steps[0]),
+        call != 0 ? one : steps,
+    };
     if (strcmp(how, "none") == 0)
         return;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    long result = strcmp(how, "prctl") == 0
+    long result = strcmp(how, "prctl") == 0 || call != 0
                       ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0)
                       : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                                 SECCOMP_FILTER_FLAG_TSYNC, &program);
@@ -104,6 +115,20 @@ static void vfork_and_abort(void)
     printf("%d\n", status & 0x7f);
 }
 
+static void set_in_child(void)
+{
+    struct sigaction now = { 0 };
+    signal(SIGSEGV, say_handled);
+    pid_t child = vfork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_IGN);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    sigaction(SIGSEGV, NULL, &now);
+    puts(now.sa_handler == say_handled ? "own" : "the child's");
+}
+
 int main(int count, char **words)
 {
     int ends[2];
@@ -125,6 +150,8 @@ int main(int count, char **words)
         filter(words[1]);
     if (strcmp(what, "vforks") == 0)
         vfork_and_abort();
+    if (strcmp(what, "sets") == 0)
+        set_in_child();
     if (strcmp(what, "threads") == 0)
         start_and_join(ends);
     if (strcmp(what, "ends") == 0) {
@@ -142,8 +169,13 @@ int main(int count, char **words)
     }
     if (strcmp(what, "executes") == 0 || strcmp(what, "ignores") == 0)
         execl("/bin/echo", "echo", "executed", NULL);
-    if (strcmp(what, "tells") == 0 && crashhook_breadcrumb != NULL)
+    if (strcmp(what, "shells") == 0)
+        execl("/bin/sh", "sh", "-c", "(:); echo executed", NULL);
+    if ((strcmp(what, "tells") == 0 || strcmp(what, "dies") == 0) &&
+        crashhook_breadcrumb != NULL)
         crashhook_breadcrumb("filtered");
+    if (strcmp(what, "dies") == 0)
+        syscall(strtol(words[1], NULL, 10), 0, NULL);
     if (strcmp(what, "_exit") == 0)
         _exit(6);
     return 7;
