@@ -3,7 +3,8 @@
 # Has the kernel of this machine pass cores on to a test, and restores what was set before
 # in any case: also if the test is killed, which a process of its own watches for. Cores of
 # programs that are not the test's get the treatment that they had before: a program is the
-# test's if its environment has the test's mark.
+# test's if its environment has the test's mark, or if it descends from the test: redis, for
+# one, writes its title over its environment.
 
 import contextlib
 import fcntl
@@ -37,6 +38,11 @@ shift 2
 if cat /proc/$pid/task/*/environ 2>/dev/null | grep -qz "^CRASHHOOK_TEST_MARK=$mark\\$"; then
     exec "$@"
 fi
+of=$pid
+while [ "${of:-0}" -gt 1 ]; do
+    of=$(awk '/^PPid:/ {print $2}' /proc/$of/status)
+    [ "$of" != "${mark%.*}" ] || exec "$@"
+done
 limit=$(awk '/^Max core file size/ {print $5}' /proc/$pid/limits)
 [ "$limit" = 0 ] || dd of=/proc/$pid/cwd/core bs=64k conv=sparse iflag=fullblock 2>/dev/null
 """
