@@ -67,8 +67,8 @@ with open(os.path.join(units, "system", "crashhook-collector.service"),
 # What the services are allowed, as systemd rates it: 10 is everything. The first three read what
 # programs of every user leave, which takes root; their units say what for.
 EXAMPLES = os.path.join(packaging, os.pardir, os.pardir, "examples", "adopting")
-for path, most in (("crashhook-node.service", 3.2), ("crashhook-node-watch.service", 2.4),
-                   ("crashhook-upload.service", 2.7), ("crashhook-collector.service", 1.5),
+for path, most in (("crashhook-node.service", 3.2), ("crashhook-node-watch.service", 2.2),
+                   ("crashhook-upload.service", 2.4), ("crashhook-collector.service", 1.5),
                    (os.path.join(EXAMPLES, "service.service"), 1.3)):
     rated = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
                             os.path.join(units, "system", path)], text=True, check=False,
