@@ -9,22 +9,117 @@
 // The state between positions is the last word, which may be the name of a value
 // (s->name), and the last mark (s->mark). A word or a mark may mask something:
 // - mask_body: the content of an XML element whose tag is the name of a secret.
-// - mask_word: a word that looks like a key, or like random characters.
+// - mask_word: a word that is a secret by itself.
 // - mask_option: the value of an option, in a text that quotes a command line.
 // - mask_introduced: a word after a scheme or a keyword (`Bearer x`, `password x`).
 // - mask_at_mark: the value after a separator or a quote, or the login in a URL.
 // The first one that returns true has moved s->at; the others are not called.
 //
-// Order in this file: where a value ends (secret_span), options of command lines
-// (secret_option), paths, strings, arguments.
+// Order in this file: marks in any of their spellings (secret_mark_at), where a value
+// ends (secret_span), paths, strings, arguments.
 #include "report/secrets/sanitize.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/system/file.h"
 #include "report/secrets/people.h"
 #include "report/secrets/secret.h"
+
+enum { BACKSLASHES_MAX = 15 };
+
+// secret_mark is a character between names and values. Texts contain other texts (JSON
+// in a string, a URL in a parameter, XML), so the same mark has many spellings: `"`,
+// `\"`, `%22`, `\u0022`, `&quot;`.
+struct secret_mark {
+    char character; // 0: no mark is there
+    unsigned depth; // backslashes before a quote
+    size_t length;  // bytes that it takes
+};
+
+static int hex_value(char c)
+{
+    if (SECRET_IS(c, DIGIT))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// hex_mark decodes two hex digits, at text + skip.
+static struct secret_mark hex_mark(const char *text, size_t skip)
+{
+    int high = hex_value(text[skip]);
+    int low = high >= 0 ? hex_value(text[skip + 1]) : -1;
+    char c = low >= 0 ? (char)(high * 16 + low) : 0;
+    if (!SECRET_IS(c, MARK))
+        return (struct secret_mark){ 0 };
+    return (struct secret_mark){ .character = c, .length = skip + 2 };
+}
+
+static struct secret_mark entity_mark(const char *text)
+{
+    static const struct {
+        const char *name;
+        char character;
+    } entities[] = {
+        { "&quot;", '"' }, { "&apos;", '\'' }, { "&#34;", '"' }, { "&#39;", '\'' },
+        { "&amp;", '&' },  { "&lt;", '<' },    { "&gt;", '>' },
+    };
+    for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
+        size_t length = strlen(entities[i].name);
+        if (strncmp(text, entities[i].name, length) == 0)
+            return (struct secret_mark){ .character = entities[i].character,
+                                         .length = length };
+    }
+    return (struct secret_mark){ .character = '&', .length = 1 };
+}
+
+// escaped_mark decodes what backslashes begin: a quote, a newline, \u0022.
+static struct secret_mark escaped_mark(const char *text)
+{
+    size_t depth = 0;
+    while (depth < BACKSLASHES_MAX && text[depth] == '\\')
+        depth++;
+    char c = text[depth];
+    struct secret_mark mark = { .depth = (unsigned)depth, .length = depth + 1 };
+    if (c == '"' || c == '\'')
+        mark.character = c;
+    else if (c == 'n' || c == 'r')
+        mark.character = '\n';
+    else if (c == 'u' && text[depth + 1] == '0' && text[depth + 2] == '0')
+        return hex_mark(text, depth + 3);
+    return mark.character != 0 ? mark : (struct secret_mark){ 0 };
+}
+
+// secret_mark_at reads the mark that text begins with.
+static struct secret_mark secret_mark_at(const char *text)
+{
+    switch (text[0]) {
+    case '%':
+        return hex_mark(text, 1);
+    case '&':
+        return entity_mark(text);
+    case '\\':
+        return escaped_mark(text);
+    default:
+        if (!SECRET_IS(text[0], MARK))
+            return (struct secret_mark){ 0 };
+        return (struct secret_mark){ .character = text[0], .length = 1 };
+    }
+}
+
+// secret_mark_closes returns true if mark ends what quote opened: within "..." a quote
+// after one backslash belongs to the text, a quote after two ends it; within \"...\"
+// any quote that is escaped no deeper ends it.
+static bool secret_mark_closes(const struct secret_mark *mark,
+                               const struct secret_mark *quote)
+{
+    if (mark->character != quote->character)
+        return false;
+    if (quote->depth == 0)
+        return mark->depth % 2 == 0;
+    return mark->depth <= quote->depth;
+}
 
 // Where a value that follows a name in a text begins and ends.
 //
@@ -42,7 +137,7 @@ struct secret_span {
 static const char *secret_span_after_blanks(const char *at)
 {
     struct secret_mark mark = secret_mark_at(at);
-    while (secret_text_is_blank(mark.character)) {
+    while (SECRET_IS(mark.character, BLANK)) {
         at += mark.length;
         mark = secret_mark_at(at);
     }
@@ -131,143 +226,6 @@ static bool secret_span_is_said(const struct secret_span *word)
     return length == 0;
 }
 
-// place is where the value of a short option may be.
-enum place { NEXT = 1, ATTACHED = 2, EITHER = NEXT | ATTACHED };
-
-struct short_option {
-    const char *program; // beginning of its name; NULL: any program
-    const char *option;
-    enum place place;
-    enum secret_option_kind kind;
-};
-
-static const struct short_option short_options[] = {
-    { "7z", "-p", ATTACHED, SECRET_OPTION_VALUE },
-    { "bcp", "-P", EITHER, SECRET_OPTION_VALUE },
-    { "cqlsh", "-p", EITHER, SECRET_OPTION_VALUE },
-    { "ftp", "-p", ATTACHED, SECRET_OPTION_VALUE },
-    { "influx", "-t", NEXT, SECRET_OPTION_VALUE },
-    { "ipmitool", "-P", EITHER, SECRET_OPTION_VALUE },
-    { "isql", "-P", EITHER, SECRET_OPTION_VALUE },
-    { "ldap", "-w", EITHER, SECRET_OPTION_VALUE },
-    { "maria", "-p", ATTACHED, SECRET_OPTION_VALUE },
-    { "mongo", "-p", EITHER, SECRET_OPTION_VALUE },
-    { "mosquitto", "-P", EITHER, SECRET_OPTION_VALUE },
-    { "mysql", "-p", ATTACHED, SECRET_OPTION_VALUE },
-    { "openssl", "-K", NEXT, SECRET_OPTION_VALUE },
-    { "openssl", "-k", NEXT, SECRET_OPTION_VALUE },
-    { "rabbitmqadmin", "-p", EITHER, SECRET_OPTION_VALUE },
-    { "redis", "-a", EITHER, SECRET_OPTION_VALUE },
-    { "snmp", "-A", EITHER, SECRET_OPTION_VALUE },
-    { "snmp", "-X", EITHER, SECRET_OPTION_VALUE },
-    { "snmp", "-c", EITHER, SECRET_OPTION_VALUE },
-    { "sqlcmd", "-P", EITHER, SECRET_OPTION_VALUE },
-    { "sshpass", "-p", EITHER, SECRET_OPTION_VALUE },
-    { "unzip", "-P", EITHER, SECRET_OPTION_VALUE },
-    { "xfreerdp", "/p:", ATTACHED, SECRET_OPTION_VALUE },
-    { "zip", "-P", EITHER, SECRET_OPTION_VALUE },
-    { NULL, "-u", EITHER, SECRET_OPTION_LOGIN },
-    { NULL, "-U", EITHER, SECRET_OPTION_LOGIN },
-    { NULL, "--user", NEXT, SECRET_OPTION_LOGIN },
-    { NULL, "--user=", ATTACHED, SECRET_OPTION_LOGIN },
-    { NULL, "--proxy-user", NEXT, SECRET_OPTION_LOGIN },
-    { NULL, "--proxy-user=", ATTACHED, SECRET_OPTION_LOGIN },
-};
-
-// p_words holds the beginnings of words with one dash: `-pthread` is not a password.
-static const char *const p_words[] = {
-    "-parallel", "-pass",  "-patch", "-path",   "-pedantic", "-peer",  "-pem",
-    "-perf",     "-perm",  "-pers",  "-pid",    "-pie",      "-pin",   "-pipe",
-    "-pix",      "-pbk",   "-pkcs",  "-pkey",   "-pol",      "-pkg",   "-plat",
-    "-play",     "-plot",  "-plug",  "-poll",   "-pool",     "-port",  "-pos",
-    "-post",     "-pred",  "-pre",   "-pretty", "-prim",     "-print", "-priv",
-    "-proc",     "-prof",  "-prog",  "-proj",   "-prompt",   "-prop",  "-prot",
-    "-prov",     "-proxy", "-prune", "-psn_",   "-pthread",  "-pub",   "-pvalue",
-    "-pw",
-};
-
-static bool option_begins_with(const char *text, size_t length, const char *begin)
-{
-    size_t n = strlen(begin);
-    return n <= length && strncmp(text, begin, n) == 0;
-}
-
-// is_p_number is true for -p8080, -p80:80, -p1,2, -p0.
-static bool is_p_number(const char *argument, size_t length)
-{
-    enum { PORT_DIGITS = 5 };
-    size_t digits = 0;
-    for (size_t i = 2; i < length; i++) {
-        bool digit = secret_text_is_digit(argument[i]);
-        digits = digit ? digits + 1 : 0;
-        if (digits > PORT_DIGITS || (!digit && strchr(":,.-/", argument[i]) == NULL))
-            return false;
-    }
-    return true;
-}
-
-// is_p_password is true for `-p` followed by a password, as mysql takes it.
-static bool is_p_password(const char *argument, size_t length)
-{
-    if (length < 4 || !option_begins_with(argument, length, "-p") ||
-        strchr("/.=:~", argument[2]) != NULL || is_p_number(argument, length))
-        return false;
-    for (size_t i = 0; i < sizeof(p_words) / sizeof(p_words[0]); i++) {
-        if (option_begins_with(argument, length, p_words[i]))
-            return false;
-    }
-    return true;
-}
-
-static struct secret_option attached_at(enum secret_option_kind kind, size_t at)
-{
-    return (struct secret_option){ kind, SECRET_NAME_ALWAYS, at };
-}
-
-// short_option_of looks up an option in the table.
-static struct secret_option short_option_of(const char *program, const char *argument,
-                                            size_t length)
-{
-    for (size_t i = 0; i < sizeof(short_options) / sizeof(short_options[0]); i++) {
-        const struct short_option *known = &short_options[i];
-        size_t name = strlen(known->option);
-        if (!option_begins_with(argument, length, known->option))
-            continue;
-        if (known->program != NULL &&
-            (program == NULL ||
-             !option_begins_with(program, strlen(program), known->program)))
-            continue;
-        if (length == name && (known->place & NEXT) != 0)
-            return attached_at(known->kind, 0);
-        if (length > name && (known->place & ATTACHED) != 0)
-            return attached_at(known->kind, name);
-    }
-    return (struct secret_option){ SECRET_OPTION_NONE, SECRET_NAME_NONE, 0 };
-}
-
-// secret_option_of examines an argument of length bytes. program is the path or file
-// name that the command begins with, or NULL if it is not known.
-static struct secret_option secret_option_of(const char *program, const char *argument,
-                                             size_t length)
-{
-    size_t name = 0;
-    program = file_name(program);
-    struct secret_option option = short_option_of(program, argument, length);
-    if (option.kind != SECRET_OPTION_NONE || length < 2 || argument[0] != '-')
-        return option;
-    if (is_p_password(argument, length))
-        return attached_at(SECRET_OPTION_VALUE, 2);
-    while (name < length && secret_text_is_name(argument[name]))
-        name++;
-    if (name < length && argument[name] != '=')
-        return option;
-    option.sure = secret_name_of(argument, name);
-    option.attached = name < length ? name + 1 : 0;
-    if (option.sure != SECRET_NAME_NONE)
-        option.kind = SECRET_OPTION_VALUE;
-    return option;
-}
-
 #define MASK "***"
 
 // home_length is the length of home without slashes at its end; 0: it is not usable.
@@ -288,7 +246,7 @@ static size_t match_home(const char *text, const char *home)
     size_t length = home_length(home);
     if (length == 0 || strncmp(text, home, length) != 0)
         return 0;
-    return secret_text_is_name(text[length]) ? 0 : length;
+    return SECRET_IS(text[length], NAME) ? 0 : length;
 }
 
 void sanitize_path(const char *path, const char *home, struct text *out)
@@ -309,7 +267,7 @@ static size_t match_any_home(const char *text, const char *home)
     if (length != 0 || strncmp(text, homes, sizeof(homes) - 1) != 0)
         return length;
     length = sizeof(homes) - 1;
-    while (secret_text_is_name(text[length]))
+    while (SECRET_IS(text[length], NAME))
         length++;
     return length > sizeof(homes) - 1 ? length : 0;
 }
@@ -365,6 +323,17 @@ static bool name_is(const struct name *name, const char *word)
            strncasecmp(name->start, word, name->length) == 0;
 }
 
+// mask_span masks a value if it is a secret under a name that is as certain as sure.
+static bool mask_span(struct sanitizing *s, enum secret_name sure,
+                      enum secret_form form, const struct secret_span *value)
+{
+    if (!secret_value_counts(sure, form, value->start,
+                             (size_t)(value->end - value->start)))
+        return false;
+    replace_part(s, value->start, value->end, MASK);
+    return true;
+}
+
 // value_span is the value that begins at at.
 static struct secret_span value_span(const struct sanitizing *s, const char *at,
                                      enum secret_name sure,
@@ -372,8 +341,8 @@ static struct secret_span value_span(const struct sanitizing *s, const char *at,
 {
     struct secret_mark mark = secret_mark_at(at);
     bool spelt = separator->length > 1;
-    bool prose = separator->character == ':' && secret_text_is_blank(at[-1]);
-    if (strchr("\"'`", mark.character) != NULL && mark.character != 0)
+    bool prose = separator->character == ':' && SECRET_IS(at[-1], BLANK);
+    if (SECRET_IS(mark.character, QUOTE))
         return secret_span_quoted(at, &mark);
     if (mark.character == '[' && sure >= SECRET_NAME_ALWAYS)
         return secret_span_up_to(at + mark.length, "]", spelt);
@@ -386,6 +355,18 @@ static struct secret_span value_span(const struct sanitizing *s, const char *at,
     if (sure == SECRET_NAME_ALWAYS && prose)
         return secret_span_up_to(at, "\n\r,;\"<", spelt);
     return secret_span_word(at, spelt);
+}
+
+// is_variable returns true for a name like GITHUB_TOKEN, which is no word of prose.
+static bool is_variable(const char *name, size_t length)
+{
+    bool joined = false;
+    for (size_t i = 0; i < length; i++) {
+        joined = joined || (name[i] == '_' && i != 0 && i + 1 != length);
+        if (name[i] != '_' && !SECRET_IS(name[i], UPPER) && !SECRET_IS(name[i], DIGIT))
+            return false;
+    }
+    return joined;
 }
 
 // names_value is true for a name whose value names another value.
@@ -408,12 +389,11 @@ static enum secret_name name_sure(struct sanitizing *s)
 static enum secret_form name_form(const struct name *name, const char *value,
                                   const struct secret_mark *separator)
 {
-    if (separator->character == '=' && !name->is_apart &&
-        !secret_text_is_blank(value[-1]))
+    if (separator->character == '=' && !name->is_apart && !SECRET_IS(value[-1], BLANK))
         return SECRET_FORM_PAIR;
     // The output of a test program has no names: `PASS: the first case`.
     bool passed = name->length == 4 && strncmp(name->start, "PASS", 4) == 0;
-    bool prose = name->in_prose && !secret_text_is_variable(name->start, name->length);
+    bool prose = name->in_prose && !is_variable(name->start, name->length);
     return prose || passed ? SECRET_FORM_PROSE : SECRET_FORM_DATA;
 }
 
@@ -435,19 +415,15 @@ static bool mask_value(struct sanitizing *s, const char *at,
     bool quoted = next.character == '"' || next.character == '\'';
     // Text in quotes may end with a parenthesis, and calls nothing.
     if (value.start == at && value.end != at && value.end[-1] == '(') {
-        if (!quoted || (sure < SECRET_NAME_ALWAYS && !secret_text_is_upper(*at)))
+        if (!quoted || (sure < SECRET_NAME_ALWAYS && !SECRET_IS(*at, UPPER)))
             return false;                             // a call, whose argument follows
         value = secret_span_quoted(value.end, &next); // token: Some("x")
     }
-    size_t length = (size_t)(value.end - value.start);
     if (named)
-        s->pending = secret_name_of(value.start, length);
+        s->pending = secret_name_of(value.start, (size_t)(value.end - value.start));
     if (named && s->pending >= SECRET_NAME_DATA)
         return false; // {"name": "DB_PASSWORD", "value": ...
-    if (!secret_value_counts(sure, form, value.start, length))
-        return false;
-    replace_part(s, value.start, value.end, MASK);
-    return true;
+    return mask_span(s, sure, form, &value);
 }
 
 // mask_login masks user:password after "://", at at.
@@ -473,11 +449,11 @@ static bool mask_bare_login(struct sanitizing *s, const char *at)
     bool driver = at[length] == '@' && (strncmp(at + length + 1, "tcp(", 4) == 0 ||
                                         strncmp(at + length + 1, "unix(", 5) == 0);
     if (length == 0 || at[length] != '@' || s->name.is_apart ||
-        (s->name.in_prose && !driver) || !secret_text_is_letter(s->name.start[0]))
+        (s->name.in_prose && !driver) || !SECRET_IS(s->name.start[0], LETTER))
         return false;
     char host = at[length + 1];
-    if (!secret_text_is_letter(host) && !secret_text_is_digit(host) && host != '[' &&
-        host != '(' && (host != '/' || at[length + 2] != '/'))
+    if (!SECRET_IS(host, ALNUM) && host != '[' && host != '(' &&
+        (host != '/' || at[length + 2] != '/'))
         return false;
     if (strncmp(at + length + 1, "sha256:", 7) == 0)
         return false;
@@ -516,8 +492,7 @@ static bool mask_after_quote(struct sanitizing *s, const struct secret_mark *quo
         strncasecmp(s->name.start - (sizeof(by) - 1), by, sizeof(by) - 1) == 0;
     if (!s->name.is_apart || (!password && !identified))
         return false;
-    if (!identified &&
-        secret_name_of(s->name.start, s->name.length) < SECRET_NAME_ALWAYS)
+    if (!identified && name_sure(s) < SECRET_NAME_ALWAYS)
         return false;
     struct secret_span value = secret_span_quoted(s->at, quote);
     if (value.end == value.start)
@@ -550,8 +525,7 @@ static bool mask_element(struct sanitizing *s, const struct secret_mark *mark)
     struct secret_mark end = secret_mark_at(value.end);
     char after = value.end[end.length]; // the text may be cut
     // That is no element in `Cache<Token>.get failed`.
-    bool word =
-        secret_text_is_letter(*value.start) || secret_text_is_digit(*value.start);
+    bool word = SECRET_IS(*value.start, ALNUM);
     return (end.character == '<' ? after == '/' || after == 0 : word) &&
            mask_value(s, value.start, mark);
 }
@@ -600,9 +574,9 @@ static void scan_mark(struct sanitizing *s, const struct secret_mark *mark)
         return;
     if (!keeps_name(&s->name, s->at, mark))
         s->name.start = NULL;
-    s->name.is_apart |= secret_text_is_blank(mark->character) || mark->character == '(';
+    s->name.is_apart |= SECRET_IS(mark->character, BLANK) || mark->character == '(';
     s->at += mark->length;
-    if (secret_text_is_blank(mark->character))
+    if (SECRET_IS(mark->character, BLANK))
         return;
     s->mark = mark->character;
     s->mark_end = s->at;
@@ -634,13 +608,13 @@ static enum secret_name introduced_sure(const struct sanitizing *s,
         return SECRET_NAME_ALWAYS;
     for (size_t i = 0; i < sizeof(introductions) / sizeof(introductions[0]); i++) {
         // Commands are in capitals: a compiler has a `pass mem2reg2`.
-        bool command = secret_text_is_upper(introductions[i].word[1]);
+        bool command = SECRET_IS(introductions[i].word[1], UPPER);
         if (name_is(word, introductions[i].word) &&
-            (!command || secret_text_is_upper(*word->start)))
+            (!command || SECRET_IS(*word->start, UPPER)))
             return introductions[i].sure;
     }
     // set -gx GH_TOKEN x
-    bool names = secret_text_is_variable(word->start, word->length) &&
+    bool names = is_variable(word->start, word->length) &&
                  secret_name_of(word->start, word->length) >= SECRET_NAME_DATA;
     return names ? SECRET_NAME_RARE : SECRET_NAME_NONE;
 }
@@ -654,19 +628,14 @@ static bool mask_introduced(struct sanitizing *s, const struct name *word)
     if (sure == SECRET_NAME_NONE || next == end)
         return false;
     struct secret_span value = secret_span_word(next, next - end > 1);
-    if (secret_span_is_said(&value) ||
-        !secret_value_counts(sure, SECRET_FORM_DATA, value.start,
-                             (size_t)(value.end - value.start)))
-        return false;
-    replace_part(s, value.start, value.end, MASK);
-    return true;
+    return !secret_span_is_said(&value) && mask_span(s, sure, SECRET_FORM_DATA, &value);
 }
 
 // mask_option masks the value of an option that a text quotes: `mysql -pPASS`. If it is
 // not secret, it is examined again like any other words.
 static bool mask_option(struct sanitizing *s, size_t length)
 {
-    if (*s->at != '-' || (s->at != s->text && !secret_text_is_blank(s->at[-1])))
+    if (*s->at != '-' || (s->at != s->text && !SECRET_IS(s->at[-1], BLANK)))
         return false;
     struct secret_span word = secret_span_word(s->at, false);
     struct secret_option option =
@@ -683,63 +652,35 @@ static bool mask_option(struct sanitizing *s, size_t length)
         if (next == word.end || *next == '-' || secret_span_is_said(&value))
             return false;
     }
-    size_t size = (size_t)(value.end - value.start);
     if (option.kind == SECRET_OPTION_LOGIN) {
+        size_t size = (size_t)(value.end - value.start);
         const char *colon = memchr(value.start, ':', size);
         if (colon == NULL || colon[1] == '/' ||
             strspn(value.start, "0123456789:") >= size)
             return false;
         value.start = colon + 1;
-        size = (size_t)(value.end - value.start);
     }
-    if (!secret_value_counts(option.sure, SECRET_FORM_PAIR, value.start, size))
-        return false;
-    replace_part(s, value.start, value.end, MASK);
-    return true;
-}
-
-// is_digest returns true if the hexadecimal word at the position is not a key but the
-// name of something by its contents or at random: what is in a path, after `sha256:`,
-// or the value of a name that says so.
-static bool is_digest(const struct sanitizing *s)
-{
-    enum { NAME_REACH = 24 };
-    const char *begin = s->at;
-    if (s->at != s->text && s->at[-1] == '/')
-        return true;
-    while (begin != s->text && begin[-1] != '\n' && s->at - begin < NAME_REACH)
-        begin--;
-    return secret_name_is_digest(begin, (size_t)(s->at - begin));
+    return mask_span(s, option.sure, SECRET_FORM_PAIR, &value);
 }
 
 // mask_word masks a word that looks like a secret by itself.
 static bool mask_word(struct sanitizing *s)
 {
-    size_t key = secret_value_key(s->at);
-    if (key == 0 && s->at >= s->tried) {
-        key = secret_value_hex(s->at);
-        key = key != 0 && is_digest(s) ? 0 : key;
-    }
-    if (key != 0) {
-        replace_part(s, s->at, s->at + key, MASK);
-        return true;
-    }
-    if (s->at < s->tried)
-        return false;
-    struct secret_chance chance = secret_value_chance(s->at);
-    s->tried = s->at + chance.run;
-    if (chance.length == 0)
-        return false;
-    replace_part(s, s->at + chance.skip, s->at + chance.skip + chance.length, MASK);
-    return true;
+    struct secret_found found = secret_value_find(s->text, s->at, s->at < s->tried);
+    const char *start = s->at + found.skip;
+    if (found.run != 0)
+        s->tried = s->at + found.run;
+    if (found.length != 0)
+        replace_part(s, start, start + found.length, MASK);
+    return found.length != 0;
 }
 
 static void scan_word(struct sanitizing *s)
 {
     struct name word = { .start = s->at };
     bool says = false;
-    for (; secret_text_is_name(s->at[word.length]); word.length++)
-        says |= secret_text_is_letter(s->at[word.length]);
+    for (; SECRET_IS(s->at[word.length], NAME); word.length++)
+        says |= SECRET_IS(s->at[word.length], LETTER);
     if (mask_body(s) || mask_word(s) || mask_option(s, word.length) ||
         mask_introduced(s, &word))
         return;
@@ -749,8 +690,7 @@ static void scan_word(struct sanitizing *s)
     if (!says)
         return; // a number, or a dash before an item of a list
     word.in_prose = s->mark == 0;
-    word.in_quotes =
-        s->mark_end == word.start && s->mark != 0 && strchr("\"'`", s->mark) != NULL;
+    word.in_quotes = s->mark_end == word.start && SECRET_IS(s->mark, QUOTE);
     word.in_tag = s->mark_end == word.start &&
                   (s->mark == '<' || (s->mark == ':' && s->tag.start != NULL &&
                                       s->tag.start + s->tag.length + 1 == word.start));
@@ -767,8 +707,8 @@ static bool mask_home_folder(struct sanitizing *s)
 {
     size_t at = (size_t)(s->at - s->text);
     bool starts =
-        at == 0 || (!secret_text_is_name(s->at[-1]) && s->at[-1] != '+') ||
-        (at >= 2 && s->at[-2] == '-' && (at == 2 || !secret_text_is_name(s->at[-3])));
+        at == 0 || (!SECRET_IS(s->at[-1], NAME) && s->at[-1] != '+') ||
+        (at >= 2 && s->at[-2] == '-' && (at == 2 || !SECRET_IS(s->at[-3], NAME)));
     size_t length = *s->at == '/' && starts ? match_any_home(s->at, s->home) : 0;
     if (length == 0)
         return false;
@@ -789,7 +729,7 @@ static void mask_secrets(const char *string, const char *home, struct text *out)
         struct secret_mark mark = secret_mark_at(s.at);
         if (mark.length != 0) {
             scan_mark(&s, &mark);
-        } else if (secret_text_is_name(*s.at)) {
+        } else if (SECRET_IS(*s.at, NAME)) {
             scan_word(&s);
         } else if (!mask_home_folder(&s)) {
             s.at++;
@@ -832,7 +772,7 @@ void sanitize_named(const char *name, size_t length, const char *value,
 static void append_login(const char *login, const char *home, struct text *out)
 {
     size_t user = strcspn(login, ":%");
-    bool named = secret_text_is_letter(login[0]) || secret_text_is_digit(login[0]);
+    bool named = SECRET_IS(login[0], ALNUM);
     bool numbers = login[strspn(login, "0123456789:")] == 0;
     if (!named || numbers || login[user] == 0 || login[user + 1] == 0 ||
         strncmp(login + user, "://", 3) == 0) {
@@ -860,7 +800,7 @@ static void append_option_value(const char *value, const struct secret_option *o
 static struct secret_option setting_of(const char *argument)
 {
     size_t name = 0;
-    while (secret_text_is_name(argument[name]))
+    while (SECRET_IS(argument[name], NAME))
         name++;
     struct secret_option option = { .kind = SECRET_OPTION_NONE };
     if (argument[name] != '=')

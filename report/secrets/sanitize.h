@@ -37,24 +37,6 @@ void sanitize_string(const char *string, const char *home, struct text *out);
 void sanitize_named(const char *name, size_t length, const char *value,
                     const char *home, struct text *out);
 
-// In a command line, the values of options are masked, too. The value is in the same
-// argument (`-pPASS`, `--password=x`) or in the next one (`--otp x`). Long options are
-// judged by their name, short ones by a table: some mean the same in most programs,
-// others only in a few.
-
-enum secret_option_kind {
-    SECRET_OPTION_NONE,
-    SECRET_OPTION_VALUE, // all of the value is the secret
-    SECRET_OPTION_LOGIN, // user:password, or user%password
-};
-
-// secret_option is an option of a command line whose value is a secret.
-struct secret_option {
-    enum secret_option_kind kind;
-    enum secret_name sure;
-    size_t attached; // offset of the value in the argument; 0: it is the next argument
-};
-
 // sanitize_arguments is a command line being masked; it starts with home set and
 // everything else zero. Its arguments must stay valid until the last one was passed.
 struct sanitize_arguments {

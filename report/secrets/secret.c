@@ -1,115 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How it works, in the order of this file:
-// - Characters: secret_mark_at reads one mark in any of its spellings (`"`, `\"`,
-//   `%22`, `&quot;`, \u0022). Everything else is a letter, a digit or another byte.
 // - Names: secret_name_of splits a name into words (word_ends), looks each up in one
 //   table, and combines them: the most certain word counts, words about secrets cancel
 //   it.
 // - Values: secret_value_counts returns whether a value is a secret under a name that
-//   is so certain. secret_value_key recognizes keys by a service's prefix,
-//   secret_value_chance words that look random by how often they change between cases
-//   and digits.
+//   is so certain. secret_value_find recognizes keys by a service's prefix, and words
+//   that look random by how often they change between cases and digits.
+// - Options: secret_option_of looks short ones up in a table, long ones by their name.
 //
-// Everything is a pure function of bytes, only looks ahead, and examines no byte more
-// than a few times. No function allocates or depends on the locale: the static agent
-// uses it.
+// Everything is a pure function of bytes, only looks ahead (but for the name of a
+// digest), and examines no byte more than a few times. No function allocates or depends
+// on the locale: the static agent uses it.
 #include "report/secrets/secret.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
-enum { BACKSLASHES_MAX = 15 };
+#include "base/system/file.h"
 
-static bool is_mark(char c)
-{
-    return c != 0 && strchr("=:\"'`&;,{}[]()<> \t\r\n", c) != NULL;
-}
-
-static int hex_value(char c)
-{
-    if (secret_text_is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-// hex_mark decodes two hex digits, at text + skip.
-static struct secret_mark hex_mark(const char *text, size_t skip)
-{
-    int high = hex_value(text[skip]);
-    int low = high >= 0 ? hex_value(text[skip + 1]) : -1;
-    char c = low >= 0 ? (char)(high * 16 + low) : 0;
-    if (!is_mark(c))
-        return (struct secret_mark){ 0 };
-    return (struct secret_mark){ .character = c, .length = skip + 2 };
-}
-
-static struct secret_mark entity_mark(const char *text)
-{
-    static const struct {
-        const char *name;
-        char character;
-    } entities[] = {
-        { "&quot;", '"' }, { "&apos;", '\'' }, { "&#34;", '"' }, { "&#39;", '\'' },
-        { "&amp;", '&' },  { "&lt;", '<' },    { "&gt;", '>' },
-    };
-    for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++) {
-        size_t length = strlen(entities[i].name);
-        if (strncmp(text, entities[i].name, length) == 0)
-            return (struct secret_mark){ .character = entities[i].character,
-                                         .length = length };
-    }
-    return (struct secret_mark){ .character = '&', .length = 1 };
-}
-
-// escaped_mark decodes what backslashes begin: a quote, a newline, \u0022.
-static struct secret_mark escaped_mark(const char *text)
-{
-    size_t depth = 0;
-    while (depth < BACKSLASHES_MAX && text[depth] == '\\')
-        depth++;
-    char c = text[depth];
-    struct secret_mark mark = { .depth = (unsigned)depth, .length = depth + 1 };
-    if (c == '"' || c == '\'')
-        mark.character = c;
-    else if (c == 'n' || c == 'r')
-        mark.character = '\n';
-    else if (c == 'u' && text[depth + 1] == '0' && text[depth + 2] == '0')
-        return hex_mark(text, depth + 3);
-    return mark.character != 0 ? mark : (struct secret_mark){ 0 };
-}
-
-struct secret_mark secret_mark_at(const char *text)
-{
-    switch (text[0]) {
-    case '%':
-        return hex_mark(text, 1);
-    case '&':
-        return entity_mark(text);
-    case '\\':
-        return escaped_mark(text);
-    default:
-        if (!is_mark(text[0]))
-            return (struct secret_mark){ 0 };
-        return (struct secret_mark){ .character = text[0], .length = 1 };
-    }
-}
-
-// secret_mark_closes: within "..." a quote after one backslash belongs to the text, a
-// quote after two ends it; within \"...\" any quote that is escaped no deeper ends it.
-bool secret_mark_closes(const struct secret_mark *mark, const struct secret_mark *quote)
-{
-    if (mark->character != quote->character)
-        return false;
-    if (quote->depth == 0)
-        return mark->depth % 2 == 0;
-    return mark->depth <= quote->depth;
-}
+const uint16_t secret_classes[256] = {
+    ['A' ... 'Z'] = SECRET_UPPER,
+    ['a' ... 'f'] = SECRET_LOWER | SECRET_HEX,
+    ['g' ... 'z'] = SECRET_LOWER,
+    ['0' ... '9'] = SECRET_DIGIT | SECRET_HEX,
+    ['_'] = SECRET_JOIN,
+    ['-'] = SECRET_JOIN,
+    ['.'] = SECRET_JOIN,
+    ['/'] = SECRET_SLASH,
+    ['+'] = SECRET_PLUS,
+    [' '] = SECRET_BLANK | SECRET_MARK,
+    ['\t'] = SECRET_BLANK | SECRET_MARK,
+    ['"'] = SECRET_QUOTE | SECRET_MARK,
+    ['\''] = SECRET_QUOTE | SECRET_MARK,
+    ['`'] = SECRET_QUOTE | SECRET_MARK,
+    ['='] = SECRET_MARK,
+    [':'] = SECRET_MARK,
+    ['&'] = SECRET_MARK,
+    [';'] = SECRET_MARK,
+    [','] = SECRET_MARK,
+    ['{'] = SECRET_MARK,
+    ['}'] = SECRET_MARK,
+    ['['] = SECRET_MARK,
+    [']'] = SECRET_MARK,
+    ['('] = SECRET_MARK,
+    [')'] = SECRET_MARK,
+    ['<'] = SECRET_MARK,
+    ['>'] = SECRET_MARK,
+    ['\r'] = SECRET_MARK,
+    ['\n'] = SECRET_MARK,
+};
 
 enum { NAME_MAX_BYTES = 128 };
 
@@ -253,17 +195,16 @@ struct words {
 // (accessToken), and before the last of several capitals (APIKey).
 static bool word_ends(const char *at, const char *end)
 {
-    if (at == end || !secret_text_is_letter(*at))
+    if (at == end || !SECRET_IS(*at, LETTER))
         return true;
-    if (!secret_text_is_upper(*at))
+    if (!SECRET_IS(*at, UPPER))
         return false;
-    return !secret_text_is_upper(at[-1]) ||
-           (at + 1 < end && secret_text_is_lower(at[1]));
+    return !SECRET_IS(at[-1], UPPER) || (at + 1 < end && SECRET_IS(at[1], LOWER));
 }
 
 static bool words_next(struct words *words)
 {
-    while (words->rest < words->end && !secret_text_is_letter(*words->rest))
+    while (words->rest < words->end && !SECRET_IS(*words->rest, LETTER))
         words->rest++;
     words->word = words->rest;
     if (words->rest == words->end)
@@ -369,21 +310,6 @@ enum {
     PEM_HEAD_LONGEST = 64,
 };
 
-static bool is_base64(char c)
-{
-    return secret_text_is_name(c) || c == '/' || c == '+';
-}
-
-static bool is_hex_digit(char c)
-{
-    return secret_text_is_digit(c) || (c >= 'a' && c <= 'f');
-}
-
-static bool is_key_path(char c)
-{
-    return secret_text_is_name(c) || c == '/';
-}
-
 // changes is how often a word changes between upper case, lower case and digits. A
 // capital and the small letter after it count as the same class, because most words in
 // names begin like this.
@@ -391,41 +317,20 @@ struct changes {
     unsigned upper;
     unsigned lower;
     unsigned digit;
-    int change;  // adjacent pairs of different classes
-    int same;    // adjacent pairs of the same class
-    char before; // class of the letter before: A, a, 0; 0: there is none
+    int change;      // adjacent pairs of different classes
+    int same;        // adjacent pairs of the same class
+    unsigned before; // class of the letter before; 0: there is none
 };
-
-bool secret_text_is_variable(const char *name, size_t length)
-{
-    bool joined = false;
-    for (size_t i = 0; i < length; i++) {
-        joined = joined || (name[i] == '_' && i != 0 && i + 1 != length);
-        if (name[i] != '_' && !secret_text_is_upper(name[i]) &&
-            !secret_text_is_digit(name[i]))
-            return false;
-    }
-    return joined;
-}
-
-static char class_of(char c)
-{
-    if (secret_text_is_upper(c))
-        return 'A';
-    if (secret_text_is_lower(c))
-        return 'a';
-    return secret_text_is_digit(c) ? '0' : 0;
-}
 
 static void changes_add(struct changes *changes, char c)
 {
-    char class = class_of(c);
+    unsigned class = secret_classes[(unsigned char)c] & SECRET_ALNUM;
     if (class == 0)
         return;
-    changes->upper += class == 'A';
-    changes->lower += class == 'a';
-    changes->digit += class == '0';
-    bool capital = changes->before == 'A' && class == 'a';
+    changes->upper += class == SECRET_UPPER;
+    changes->lower += class == SECRET_LOWER;
+    changes->digit += class == SECRET_DIGIT;
+    bool capital = changes->before == SECRET_UPPER && class == SECRET_LOWER;
     if (changes->before != 0 && changes->before != class && !capital)
         changes->change++;
     else if (changes->before != 0)
@@ -481,7 +386,7 @@ static bool value_is_small(const char *value, size_t length)
     size_t digits = 0;
     if (length > 2 && length <= ADDRESS_LONGEST && value[0] == '0' && value[1] == 'x')
         return true;
-    while (digits < length && secret_text_is_digit(value[digits]))
+    while (digits < length && SECRET_IS(value[digits], DIGIT))
         digits++;
     return digits == length && digits < NUMBER_LEAST;
 }
@@ -493,7 +398,7 @@ static bool value_looks_chosen(const char *value, size_t length)
     struct changes changes = { 0 };
     size_t seen = length < CHANCE_LEAST ? length : CHANCE_LEAST;
     for (size_t i = 0; i < seen; i++) {
-        if (secret_text_is_blank(value[i]))
+        if (SECRET_IS(value[i], BLANK))
             return false;
         changes_add(&changes, value[i]);
     }
@@ -524,90 +429,90 @@ bool secret_value_counts(enum secret_name sure, enum secret_form form,
 // key_mark is a key with a service's prefix, and what follows the prefix.
 struct key_mark {
     const char *prefix;
-    uint8_t least; // bytes after the prefix
-    bool digit;    // one of them must be a digit, because words begin like this too
-    bool (*is_of)(char c);
+    uint8_t least;  // bytes after the prefix
+    bool digit;     // one of them must be a digit, because words begin like this too
+    uint16_t class; // of all of them
 };
 
 static const struct key_mark key_marks[] = {
-    { "AKIA", 16, false, secret_text_is_name },
-    { "ASIA", 16, false, secret_text_is_name },
-    { "ABIA", 16, false, secret_text_is_name },
-    { "ACCA", 16, false, secret_text_is_name },
-    { "AGE-SECRET-KEY-1", 16, false, secret_text_is_name },
-    { "AIza", 30, false, secret_text_is_name },
-    { "AKID", 16, true, secret_text_is_name },
-    { "ATATT3", 16, false, secret_text_is_name },
-    { "ATCTT3", 16, false, secret_text_is_name },
-    { "EAACEdEose0cBA", 8, false, secret_text_is_name },
-    { "GOCSPX-", 16, false, secret_text_is_name },
-    { "LTAI", 12, true, secret_text_is_name },
-    { "NRAK-", 16, false, secret_text_is_name },
-    { "PMAK-", 16, false, secret_text_is_name },
-    { "SG.", 20, true, secret_text_is_name },
-    { "SK", 32, true, is_hex_digit },
-    { "api.telegram.org/bot", 8, false, is_key_path },
-    { "dapi", 32, true, is_hex_digit },
-    { "dckr_pat_", 16, false, secret_text_is_name },
-    { "discord.com/api/webhooks/", 16, false, is_key_path },
-    { "dop_v1_", 16, false, secret_text_is_name },
-    { "doo_v1_", 16, false, secret_text_is_name },
-    { "dor_v1_", 16, false, secret_text_is_name },
-    { "dp.pt.", 16, false, secret_text_is_name },
-    { "eyJ", 24, false, secret_text_is_name },
-    { "figd_", 16, false, secret_text_is_name },
-    { "ghp_", 20, false, secret_text_is_name },
-    { "gho_", 20, false, secret_text_is_name },
-    { "ghr_", 20, false, secret_text_is_name },
-    { "ghs_", 20, false, secret_text_is_name },
-    { "ghu_", 20, false, secret_text_is_name },
-    { "github_pat_", 20, false, secret_text_is_name },
-    { "glc_", 20, true, secret_text_is_name },
-    { "glcbt-", 16, false, secret_text_is_name },
-    { "gldt-", 16, false, secret_text_is_name },
-    { "glft-", 16, false, secret_text_is_name },
-    { "glpat-", 16, false, secret_text_is_name },
-    { "glptt-", 16, false, secret_text_is_name },
-    { "glrt-", 16, false, secret_text_is_name },
-    { "glsa_", 20, false, secret_text_is_name },
-    { "gsk_", 20, true, secret_text_is_name },
-    { "hf_", 20, true, secret_text_is_name },
-    { "hooks.slack.com/services/", 8, false, is_key_path },
-    { "hvb.", 20, true, secret_text_is_name },
-    { "hvs.", 20, true, secret_text_is_name },
-    { "key-", 32, true, is_hex_digit },
-    { "lin_api_", 16, false, secret_text_is_name },
-    { "npm_", 30, true, secret_text_is_name },
-    { "nvapi-", 16, true, secret_text_is_name },
-    { "pscale_", 20, true, secret_text_is_name },
-    { "pypi-", 30, true, secret_text_is_name },
-    { "rk_live_", 16, false, secret_text_is_name },
-    { "rk_test_", 16, false, secret_text_is_name },
-    { "rubygems_", 20, true, secret_text_is_name },
-    { "sbp_", 20, true, secret_text_is_name },
-    { "shpat_", 16, false, secret_text_is_name },
-    { "shpca_", 16, false, secret_text_is_name },
-    { "shppa_", 16, false, secret_text_is_name },
-    { "shpss_", 16, false, secret_text_is_name },
-    { "sk-", 20, true, secret_text_is_name },
-    { "sk_live_", 16, false, secret_text_is_name },
-    { "sk_test_", 16, false, secret_text_is_name },
-    { "sntrys_", 16, false, secret_text_is_name },
-    { "sntryu_", 16, false, secret_text_is_name },
-    { "sq0atp-", 16, false, secret_text_is_name },
-    { "sq0csp-", 16, false, secret_text_is_name },
-    { "whsec_", 16, false, secret_text_is_name },
-    { "xapp-", 16, false, secret_text_is_name },
-    { "xoxa-", 8, true, secret_text_is_name },
-    { "xoxb-", 8, true, secret_text_is_name },
-    { "xoxc-", 8, true, secret_text_is_name },
-    { "xoxd-", 8, true, secret_text_is_name },
-    { "xoxe", 8, true, secret_text_is_name },
-    { "xoxo-", 8, true, secret_text_is_name },
-    { "xoxp-", 8, true, secret_text_is_name },
-    { "xoxr-", 8, true, secret_text_is_name },
-    { "xoxs-", 8, true, secret_text_is_name },
-    { "ya29.", 16, false, secret_text_is_name },
+    { "AKIA", 16, false, SECRET_NAME },
+    { "ASIA", 16, false, SECRET_NAME },
+    { "ABIA", 16, false, SECRET_NAME },
+    { "ACCA", 16, false, SECRET_NAME },
+    { "AGE-SECRET-KEY-1", 16, false, SECRET_NAME },
+    { "AIza", 30, false, SECRET_NAME },
+    { "AKID", 16, true, SECRET_NAME },
+    { "ATATT3", 16, false, SECRET_NAME },
+    { "ATCTT3", 16, false, SECRET_NAME },
+    { "EAACEdEose0cBA", 8, false, SECRET_NAME },
+    { "GOCSPX-", 16, false, SECRET_NAME },
+    { "LTAI", 12, true, SECRET_NAME },
+    { "NRAK-", 16, false, SECRET_NAME },
+    { "PMAK-", 16, false, SECRET_NAME },
+    { "SG.", 20, true, SECRET_NAME },
+    { "SK", 32, true, SECRET_HEX },
+    { "api.telegram.org/bot", 8, false, SECRET_PATH },
+    { "dapi", 32, true, SECRET_HEX },
+    { "dckr_pat_", 16, false, SECRET_NAME },
+    { "discord.com/api/webhooks/", 16, false, SECRET_PATH },
+    { "dop_v1_", 16, false, SECRET_NAME },
+    { "doo_v1_", 16, false, SECRET_NAME },
+    { "dor_v1_", 16, false, SECRET_NAME },
+    { "dp.pt.", 16, false, SECRET_NAME },
+    { "eyJ", 24, false, SECRET_NAME },
+    { "figd_", 16, false, SECRET_NAME },
+    { "ghp_", 20, false, SECRET_NAME },
+    { "gho_", 20, false, SECRET_NAME },
+    { "ghr_", 20, false, SECRET_NAME },
+    { "ghs_", 20, false, SECRET_NAME },
+    { "ghu_", 20, false, SECRET_NAME },
+    { "github_pat_", 20, false, SECRET_NAME },
+    { "glc_", 20, true, SECRET_NAME },
+    { "glcbt-", 16, false, SECRET_NAME },
+    { "gldt-", 16, false, SECRET_NAME },
+    { "glft-", 16, false, SECRET_NAME },
+    { "glpat-", 16, false, SECRET_NAME },
+    { "glptt-", 16, false, SECRET_NAME },
+    { "glrt-", 16, false, SECRET_NAME },
+    { "glsa_", 20, false, SECRET_NAME },
+    { "gsk_", 20, true, SECRET_NAME },
+    { "hf_", 20, true, SECRET_NAME },
+    { "hooks.slack.com/services/", 8, false, SECRET_PATH },
+    { "hvb.", 20, true, SECRET_NAME },
+    { "hvs.", 20, true, SECRET_NAME },
+    { "key-", 32, true, SECRET_HEX },
+    { "lin_api_", 16, false, SECRET_NAME },
+    { "npm_", 30, true, SECRET_NAME },
+    { "nvapi-", 16, true, SECRET_NAME },
+    { "pscale_", 20, true, SECRET_NAME },
+    { "pypi-", 30, true, SECRET_NAME },
+    { "rk_live_", 16, false, SECRET_NAME },
+    { "rk_test_", 16, false, SECRET_NAME },
+    { "rubygems_", 20, true, SECRET_NAME },
+    { "sbp_", 20, true, SECRET_NAME },
+    { "shpat_", 16, false, SECRET_NAME },
+    { "shpca_", 16, false, SECRET_NAME },
+    { "shppa_", 16, false, SECRET_NAME },
+    { "shpss_", 16, false, SECRET_NAME },
+    { "sk-", 20, true, SECRET_NAME },
+    { "sk_live_", 16, false, SECRET_NAME },
+    { "sk_test_", 16, false, SECRET_NAME },
+    { "sntrys_", 16, false, SECRET_NAME },
+    { "sntryu_", 16, false, SECRET_NAME },
+    { "sq0atp-", 16, false, SECRET_NAME },
+    { "sq0csp-", 16, false, SECRET_NAME },
+    { "whsec_", 16, false, SECRET_NAME },
+    { "xapp-", 16, false, SECRET_NAME },
+    { "xoxa-", 8, true, SECRET_NAME },
+    { "xoxb-", 8, true, SECRET_NAME },
+    { "xoxc-", 8, true, SECRET_NAME },
+    { "xoxd-", 8, true, SECRET_NAME },
+    { "xoxe", 8, true, SECRET_NAME },
+    { "xoxo-", 8, true, SECRET_NAME },
+    { "xoxp-", 8, true, SECRET_NAME },
+    { "xoxr-", 8, true, SECRET_NAME },
+    { "xoxs-", 8, true, SECRET_NAME },
+    { "ya29.", 16, false, SECRET_NAME },
 };
 
 // pem_length is the length of a private key in PEM at text, even if it is truncated.
@@ -643,12 +548,12 @@ static size_t secret_key_length(const char *text, const struct key_mark *mark)
     bool digit = !mark->digit;
     if (strncmp(text, mark->prefix, prefix) != 0)
         return 0;
-    for (; mark->is_of(text[length]); length++)
-        digit |= secret_text_is_digit(text[length]);
+    for (; (secret_classes[(unsigned char)text[length]] & mark->class) != 0; length++)
+        digit |= SECRET_IS(text[length], DIGIT);
     return digit && length - prefix >= mark->least ? length : 0;
 }
 
-size_t secret_value_key(const char *text)
+static size_t key_at(const char *text)
 {
     if (text[0] == '-')
         return pem_length(text);
@@ -662,23 +567,9 @@ size_t secret_value_key(const char *text)
     return 0;
 }
 
-size_t secret_value_hex(const char *text)
-{
-    enum { KEY_DIGITS = 64, DISTINCT_LEAST = 8 };
-    unsigned seen = 0;
-    size_t length = 0;
-    for (; is_hex_digit(text[length]); length++)
-        seen |= 1u << (isdigit((unsigned char)text[length])
-                           ? text[length] - '0'
-                           : (text[length] | 32) - 'a' + 10);
-    bool ends = !isalnum((unsigned char)text[length]) && text[length] != '_';
-    return length >= KEY_DIGITS && length % 2 == 0 && ends &&
-                   __builtin_popcount(seen) >= DISTINCT_LEAST
-               ? length
-               : 0;
-}
-
-bool secret_name_is_digest(const char *name, size_t length)
+// names_digest is true for a name whose value identifies something by its contents or
+// at random: `sha256`, `image`, `container_id`.
+static bool names_digest(const char *name, size_t length)
 {
     static const char *const parts[] = { "digest",   "sha",   "blake",
                                          "checksum", "image", "container",
@@ -688,6 +579,25 @@ bool secret_name_is_digest(const char *name, size_t length)
             if (strncasecmp(name + k, parts[i], strlen(parts[i])) == 0)
                 return true;
     return false;
+}
+
+// hex_key_at is the length of a key of 32 bytes or more in hexadecimal digits. Digests
+// look the same: they are in a path, or right after a name that says so.
+static size_t hex_key_at(const char *text, const char *at)
+{
+    enum { KEY_DIGITS = 64, DISTINCT_LEAST = 8, NAME_REACH = 24 };
+    unsigned seen = 0;
+    size_t length = 0;
+    const char *name = at;
+    for (; SECRET_IS(at[length], HEX); length++)
+        seen |= 1u << (at[length] % 32); // `0` to `9` are 16 to 25, `a` to `f` 1 to 6
+    if (length < KEY_DIGITS || length % 2 != 0 || SECRET_IS(at[length], ALNUM) ||
+        at[length] == '_' || __builtin_popcount(seen) < DISTINCT_LEAST ||
+        (at != text && at[-1] == '/'))
+        return 0;
+    while (name != text && name[-1] != '\n' && at - name < NAME_REACH)
+        name--;
+    return names_digest(name, (size_t)(at - name)) ? 0 : length;
 }
 
 // is_mangled is true for mangled names of C++, Rust and D, which look as random.
@@ -744,24 +654,163 @@ static bool group_add(struct group *group, size_t at)
            group->change * LEAST_IN >= group->change + group->same;
 }
 
-struct secret_chance secret_value_chance(const char *text)
+struct secret_found secret_value_find(const char *text, const char *at, bool tried)
 {
-    struct secret_chance chance = { 0 };
+    struct secret_found found = { .length = key_at(at) };
     struct group group = { 0 };
-    bool found = false;
-    for (; is_base64(text[chance.run]) && !found; chance.run++) {
-        char c = text[chance.run];
+    bool random = false;
+    if (found.length == 0 && !tried)
+        found.length = hex_key_at(text, at);
+    if (found.length != 0 || tried)
+        return found;
+    for (; SECRET_IS(at[found.run], BASE64) && !random; found.run++) {
+        char c = at[found.run];
         if (c == '/' || c == '.')
-            found = group_add(&group, chance.run);
+            random = group_add(&group, found.run);
         else
             changes_add(&group.word, c);
     }
-    found = found || group_add(&group, chance.run);
-    if (!found || is_mangled(text + group.start))
-        return chance;
-    while (is_base64(text[chance.run]))
-        chance.run++;
-    chance.skip = group.start;
-    chance.length = chance.run - group.start + strspn(text + chance.run, "=");
-    return chance;
+    random = random || group_add(&group, found.run);
+    if (!random || is_mangled(at + group.start))
+        return found;
+    while (SECRET_IS(at[found.run], BASE64))
+        found.run++;
+    found.skip = group.start;
+    found.length = found.run - group.start + strspn(at + found.run, "=");
+    return found;
+}
+
+// place is where the value of a short option may be.
+enum place { NEXT = 1, ATTACHED = 2, EITHER = NEXT | ATTACHED };
+
+struct short_option {
+    const char *program; // beginning of its name; NULL: any program
+    const char *option;
+    enum place place;
+    enum secret_option_kind kind;
+};
+
+static const struct short_option short_options[] = {
+    { "7z", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "bcp", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "cqlsh", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "ftp", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "influx", "-t", NEXT, SECRET_OPTION_VALUE },
+    { "ipmitool", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "isql", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "ldap", "-w", EITHER, SECRET_OPTION_VALUE },
+    { "maria", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "mongo", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "mosquitto", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "mysql", "-p", ATTACHED, SECRET_OPTION_VALUE },
+    { "openssl", "-K", NEXT, SECRET_OPTION_VALUE },
+    { "openssl", "-k", NEXT, SECRET_OPTION_VALUE },
+    { "rabbitmqadmin", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "redis", "-a", EITHER, SECRET_OPTION_VALUE },
+    { "snmp", "-A", EITHER, SECRET_OPTION_VALUE },
+    { "snmp", "-X", EITHER, SECRET_OPTION_VALUE },
+    { "snmp", "-c", EITHER, SECRET_OPTION_VALUE },
+    { "sqlcmd", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "sshpass", "-p", EITHER, SECRET_OPTION_VALUE },
+    { "unzip", "-P", EITHER, SECRET_OPTION_VALUE },
+    { "xfreerdp", "/p:", ATTACHED, SECRET_OPTION_VALUE },
+    { "zip", "-P", EITHER, SECRET_OPTION_VALUE },
+    { NULL, "-u", EITHER, SECRET_OPTION_LOGIN },
+    { NULL, "-U", EITHER, SECRET_OPTION_LOGIN },
+    { NULL, "--user", NEXT, SECRET_OPTION_LOGIN },
+    { NULL, "--user=", ATTACHED, SECRET_OPTION_LOGIN },
+    { NULL, "--proxy-user", NEXT, SECRET_OPTION_LOGIN },
+    { NULL, "--proxy-user=", ATTACHED, SECRET_OPTION_LOGIN },
+};
+
+// p_words holds the beginnings of words with one dash: `-pthread` is not a password.
+static const char *const p_words[] = {
+    "-parallel", "-pass",  "-patch", "-path",   "-pedantic", "-peer",  "-pem",
+    "-perf",     "-perm",  "-pers",  "-pid",    "-pie",      "-pin",   "-pipe",
+    "-pix",      "-pbk",   "-pkcs",  "-pkey",   "-pol",      "-pkg",   "-plat",
+    "-play",     "-plot",  "-plug",  "-poll",   "-pool",     "-port",  "-pos",
+    "-post",     "-pred",  "-pre",   "-pretty", "-prim",     "-print", "-priv",
+    "-proc",     "-prof",  "-prog",  "-proj",   "-prompt",   "-prop",  "-prot",
+    "-prov",     "-proxy", "-prune", "-psn_",   "-pthread",  "-pub",   "-pvalue",
+    "-pw",
+};
+
+static bool option_begins_with(const char *text, size_t length, const char *begin)
+{
+    size_t n = strlen(begin);
+    return n <= length && strncmp(text, begin, n) == 0;
+}
+
+// is_p_number is true for -p8080, -p80:80, -p1,2, -p0.
+static bool is_p_number(const char *argument, size_t length)
+{
+    enum { PORT_DIGITS = 5 };
+    size_t digits = 0;
+    for (size_t i = 2; i < length; i++) {
+        bool digit = SECRET_IS(argument[i], DIGIT);
+        digits = digit ? digits + 1 : 0;
+        if (digits > PORT_DIGITS || (!digit && strchr(":,.-/", argument[i]) == NULL))
+            return false;
+    }
+    return true;
+}
+
+// is_p_password is true for `-p` followed by a password, as mysql takes it.
+static bool is_p_password(const char *argument, size_t length)
+{
+    if (length < 4 || !option_begins_with(argument, length, "-p") ||
+        strchr("/.=:~", argument[2]) != NULL || is_p_number(argument, length))
+        return false;
+    for (size_t i = 0; i < sizeof(p_words) / sizeof(p_words[0]); i++) {
+        if (option_begins_with(argument, length, p_words[i]))
+            return false;
+    }
+    return true;
+}
+
+static struct secret_option attached_at(enum secret_option_kind kind, size_t at)
+{
+    return (struct secret_option){ kind, SECRET_NAME_ALWAYS, at };
+}
+
+// short_option_of looks up an option in the table.
+static struct secret_option short_option_of(const char *program, const char *argument,
+                                            size_t length)
+{
+    for (size_t i = 0; i < sizeof(short_options) / sizeof(short_options[0]); i++) {
+        const struct short_option *known = &short_options[i];
+        size_t name = strlen(known->option);
+        if (!option_begins_with(argument, length, known->option))
+            continue;
+        if (known->program != NULL &&
+            (program == NULL ||
+             !option_begins_with(program, strlen(program), known->program)))
+            continue;
+        if (length == name && (known->place & NEXT) != 0)
+            return attached_at(known->kind, 0);
+        if (length > name && (known->place & ATTACHED) != 0)
+            return attached_at(known->kind, name);
+    }
+    return (struct secret_option){ SECRET_OPTION_NONE, SECRET_NAME_NONE, 0 };
+}
+
+struct secret_option secret_option_of(const char *program, const char *argument,
+                                      size_t length)
+{
+    size_t name = 0;
+    program = file_name(program);
+    struct secret_option option = short_option_of(program, argument, length);
+    if (option.kind != SECRET_OPTION_NONE || length < 2 || argument[0] != '-')
+        return option;
+    if (is_p_password(argument, length))
+        return attached_at(SECRET_OPTION_VALUE, 2);
+    while (name < length && SECRET_IS(argument[name], NAME))
+        name++;
+    if (name < length && argument[name] != '=')
+        return option;
+    option.sure = secret_name_of(argument, name);
+    option.attached = name < length ? name + 1 : 0;
+    if (option.sure != SECRET_NAME_NONE)
+        option.kind = SECRET_OPTION_VALUE;
+    return option;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a secret is recognized: by the name that it has, by how a value looks, or both.
-// Below are, in this order, names, the characters of a text, and values.
+// Below are, in this order, names, characters, values, and options of command lines.
 //
 // A value is masked under a name that is certain enough, or because it looks like a
 // secret, whatever its name. Keys of known services are recognized by their prefixes
@@ -12,6 +12,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // What a name (of an option, a variable, a key, a header, a query parameter) says about
 // the value that belongs to it.
@@ -35,63 +36,27 @@ enum secret_name {
 // secret_name_of examines the length bytes at name; of a longer name, its end.
 enum secret_name secret_name_of(const char *name, size_t length);
 
-// The characters that secrets are found by: letters, and marks.
-//
-// A mark is a character between names and values. Texts contain other texts (JSON in a
-// string, a URL in a parameter, XML), so the same mark has many spellings: `"`, `\"`,
-// `%22`, `\u0022`, `&quot;`. Callers see one character, how many bytes it takes, and
-// how deeply it is escaped. All functions are bounded and only look ahead.
-// The C library's own predicates depend on the locale.
-
-// secret_mark is a mark at a position of a text.
-struct secret_mark {
-    char character; // 0: no mark is there
-    unsigned depth; // backslashes before a quote
-    size_t length;  // bytes that it takes
+// SECRET_IS returns whether the character c is of a class: SECRET_IS(*at, LETTER). The
+// C library's own predicates depend on the locale.
+#define SECRET_IS(c, class) ((secret_classes[(unsigned char)(c)] & SECRET_##class) != 0)
+enum {
+    SECRET_UPPER = 1,
+    SECRET_LOWER = 2,
+    SECRET_DIGIT = 4,
+    SECRET_JOIN = 8, // `_`, `-` and `.`
+    SECRET_SLASH = 16,
+    SECRET_PLUS = 32,
+    SECRET_HEX = 64, // with letters in lower case
+    SECRET_BLANK = 128,
+    SECRET_QUOTE = 256,
+    SECRET_MARK = 512, // between names and values
+    SECRET_LETTER = SECRET_UPPER | SECRET_LOWER,
+    SECRET_ALNUM = SECRET_LETTER | SECRET_DIGIT,
+    SECRET_NAME = SECRET_ALNUM | SECRET_JOIN, // of a name, or of a word in general
+    SECRET_PATH = SECRET_NAME | SECRET_SLASH,
+    SECRET_BASE64 = SECRET_PATH | SECRET_PLUS,
 };
-
-// secret_mark_at reads the mark that text begins with.
-struct secret_mark secret_mark_at(const char *text);
-
-// secret_mark_closes returns true if mark ends what quote opened.
-bool secret_mark_closes(const struct secret_mark *mark,
-                        const struct secret_mark *quote);
-
-static inline bool secret_text_is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static inline bool secret_text_is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static inline bool secret_text_is_letter(char c)
-{
-    return secret_text_is_upper(c) || secret_text_is_lower(c);
-}
-
-static inline bool secret_text_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-// secret_text_is_name returns true if c can be part of a name, or of a word in general.
-static inline bool secret_text_is_name(char c)
-{
-    return secret_text_is_letter(c) || secret_text_is_digit(c) || c == '_' ||
-           c == '-' || c == '.';
-}
-
-static inline bool secret_text_is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-// secret_text_is_variable returns true for a name like GITHUB_TOKEN, which is no word
-// of prose.
-bool secret_text_is_variable(const char *name, size_t length);
+extern const uint16_t secret_classes[256];
 
 // secret_form is the form in which a name and a value are written.
 enum secret_form {
@@ -105,24 +70,37 @@ enum secret_form {
 bool secret_value_counts(enum secret_name sure, enum secret_form form,
                          const char *value, size_t length);
 
-// secret_value_key is the length of a key at text, where a word starts, that has a
-// service's prefix, or of a private key with its PEM header; 0: there is none.
-size_t secret_value_key(const char *text);
-
-// secret_value_hex is the length of a key of 32 bytes or more in hexadecimal digits, at
-// text, where a word starts; 0: there is none. Digests look the same.
-size_t secret_value_hex(const char *text);
-
-// secret_name_is_digest returns true if a name says that its value identifies something
-// by its contents or at random: `sha256`, `image`, `container_id`.
-bool secret_name_is_digest(const char *name, size_t length);
-
-// secret_chance is a random word within a run of the characters that such words have.
-struct secret_chance {
+// secret_found is a word that is a secret, whatever its name.
+struct secret_found {
     size_t skip;   // bytes before it
     size_t length; // 0: there is none
-    size_t run;    // bytes examined
+    size_t run;    // bytes in which no other random word begins
 };
 
-// secret_value_chance looks for a random word in the run at text, where a word starts.
-struct secret_chance secret_value_chance(const char *text);
+// secret_value_find looks for one at at, where a word of text starts: a key with a
+// service's prefix, a private key in PEM and, if tried is false, a key in hexadecimal
+// digits or a random word. tried is set within the run of an earlier call.
+struct secret_found secret_value_find(const char *text, const char *at, bool tried);
+
+// In a command line, the value of an option is in the same argument (`-pPASS`,
+// `--password=x`) or in the next one (`--otp x`). Long options are judged by their
+// name, short ones by a table: some mean the same in most programs, others only in a
+// few.
+
+enum secret_option_kind {
+    SECRET_OPTION_NONE,
+    SECRET_OPTION_VALUE, // all of the value is the secret
+    SECRET_OPTION_LOGIN, // user:password, or user%password
+};
+
+// secret_option is an option of a command line whose value is a secret.
+struct secret_option {
+    enum secret_option_kind kind;
+    enum secret_name sure;
+    size_t attached; // offset of the value in the argument; 0: it is the next argument
+};
+
+// secret_option_of examines an argument of length bytes. program is the path or file
+// name that the command begins with, or NULL if it is not known.
+struct secret_option secret_option_of(const char *program, const char *argument,
+                                      size_t length);
