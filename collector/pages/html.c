@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -92,6 +93,7 @@ enum hole {
     HOLE_UNSIGNED,
     HOLE_SIZE,
     HOLE_LONG,
+    HOLE_GROUPED,
     HOLE_UNSIGNED_LONG,
     HOLE_HEX,
 };
@@ -102,11 +104,11 @@ static enum hole hole_of(const char *conversion, size_t length)
     static const struct {
         const char *spelled;
         enum hole hole;
-    } holes[] = { { "%", HOLE_PERCENT },      { "s", HOLE_STRING },
-                  { ".*s", HOLE_CUT_STRING }, { "d", HOLE_INT },
-                  { "u", HOLE_UNSIGNED },     { "zu", HOLE_SIZE },
-                  { "lld", HOLE_LONG },       { "llu", HOLE_UNSIGNED_LONG },
-                  { "llx", HOLE_HEX } };
+    } holes[] = { { "%", HOLE_PERCENT },         { "s", HOLE_STRING },
+                  { ".*s", HOLE_CUT_STRING },    { "d", HOLE_INT },
+                  { "u", HOLE_UNSIGNED },        { "zu", HOLE_SIZE },
+                  { "lld", HOLE_LONG },          { "'lld", HOLE_GROUPED },
+                  { "llu", HOLE_UNSIGNED_LONG }, { "llx", HOLE_HEX } };
     for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++) {
         if (strlen(holes[i].spelled) == length &&
             strncmp(holes[i].spelled, conversion, length) == 0)
@@ -119,6 +121,18 @@ static void write_html_string(struct text *out, const char *string, int limit)
 {
     if (string != NULL)
         html_escape(out, string, limit > 0 ? (size_t)limit : 0);
+}
+
+// write_grouped separates thousands by a thin space.
+static void write_grouped(struct text *out, long long number)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof(digits), "%lld", number);
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
+            text_append_string(out, "\u2009");
+        text_append(out, &digits[i], 1);
+    }
 }
 
 void html_write(struct text *out, const char *format, ...)
@@ -155,6 +169,9 @@ void html_write(struct text *out, const char *format, ...)
             break;
         case HOLE_LONG:
             text_appendf(out, "%lld", va_arg(holes, long long));
+            break;
+        case HOLE_GROUPED:
+            write_grouped(out, va_arg(holes, long long));
             break;
         case HOLE_UNSIGNED_LONG:
             text_appendf(out, "%llu", va_arg(holes, unsigned long long));

@@ -18,8 +18,9 @@
 #define HTML_STRING_LIMIT 4000
 
 // html_write appends format with its holes filled: %s and %.*s (escaped; NULL is
-// empty), %d, %u, %zu, %lld, %llu, %llx, %%. A lint (source_rules) rejects any other
-// conversion; the text ends before one that it did not see.
+// empty), %d, %u, %zu, %lld, %'lld (with its thousands separated), %llu, %llx, %%. A
+// lint (source_rules) rejects any other conversion; the text ends before one that it
+// did not see.
 void html_write(struct text *out, const char *format, ...) CH_PRINTF(2, 3);
 
 // html_escape appends at most limit bytes of string as text: the five special

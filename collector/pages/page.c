@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/pages/page.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "collector/database/timestamp.h"
@@ -152,17 +151,6 @@ void page_write_summary(struct text *out, const char *summary)
     html_write(out, is_long ? "<h1 class=\"long\">" : "<h1>");
     html_write(out, "%.*s", PAGE_NAME, summary);
     html_write(out, "</h1>");
-}
-
-void page_write_number(struct text *out, int64_t number)
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof(digits), "%lld", (long long)number);
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
-            text_append_string(out, "\u2009"); // a thin space
-        text_append(out, &digits[i], 1);
-    }
 }
 
 static int small_height(int64_t count, int64_t most)

@@ -67,6 +67,3 @@ const char *page_base_name(const char *path);
 
 // page_write_summary writes a sentence as the heading.
 void page_write_summary(struct text *out, const char *summary);
-
-// page_write_number writes a count with its thousands separated.
-void page_write_number(struct text *out, int64_t number);

@@ -86,10 +86,9 @@ static void write_facet_bar(void *context, const struct store_counted *counted)
     }
     html_write(out, "<li>");
     write_value_link(out, bars->filter, key, counted->value);
-    html_write(out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>",
-               (long long)counted->most, (long long)counted->count);
-    page_write_number(out, counted->count);
-    html_write(out, "</b></li>");
+    html_write(
+        out, "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>%'lld</b></li>",
+        (long long)counted->most, (long long)counted->count, (long long)counted->count);
 }
 
 void page_facets_beside_write(struct text *out, struct store *store,
@@ -121,11 +120,10 @@ void page_facets_beside_write(struct text *out, struct store *store,
                3 * SEARCH_SIZE, text_string(&query));
     if (group != NULL)
         html_write(out, "%sgroup=%s", query.size != 0 ? "&" : "", group);
-    html_write(out, "\">Counts</a></h2><p class=\"about\">Of %s",
-               found.more ? "the newest " : "");
-    page_write_number(out, found.count);
-    html_write(out, " %s</p>", found.count == 1 ? "report" : "reports");
-    html_write(out, group != NULL ? "<div class=\"cards\">" : "<div>");
+    html_write(out, "\">Counts</a></h2><p class=\"about\">Of %s%'lld %s</p><div%s>",
+               found.more ? "the newest " : "", (long long)found.count,
+               found.count == 1 ? "report" : "reports",
+               group != NULL ? " class=cards" : "");
     text_append(out, list.bytes, list.size);
     html_write(out, "</div></section>\n");
 }
@@ -193,8 +191,7 @@ static void write_facet_pair(void *context, const struct store_counted *counted)
     text_append_string(&terms, " ");
     counts_write_term(counts->then, counted->then, &terms);
     write_narrowed(out, &counts->filter, &terms);
-    page_write_number(out, counted->count);
-    html_write(out, "</a></td></tr>\n");
+    html_write(out, "%'lld</a></td></tr>\n", (long long)counted->count);
 }
 
 static enum ch_status write_counts(struct store *store, struct text *out,
@@ -235,10 +232,10 @@ void page_facets(struct http_request *request)
         return;
     }
     page_begin(out, "Counts", "Counts");
-    html_write(out, "<h1>Counts</h1><p class=\"lead\">");
-    html_write(out, "%s", found.more ? "Of the newest " : "Of ");
-    page_write_number(out, found.count);
-    html_write(out, " reports of this search, how many have each value. ");
+    html_write(out,
+               "<h1>Counts</h1><p class=\"lead\">Of %s%'lld reports of this search, how"
+               " many have each value. ",
+               found.more ? "the newest " : "", (long long)found.count);
     filter_write_search(&counts.filter.search, SIZE_MAX, NULL, NULL, &query);
     html_write(out, "<a href=\"/api/v1/facets?form=csv%s%.*s",
                query.size != 0 ? "&" : "", 3 * SEARCH_SIZE, text_string(&query));

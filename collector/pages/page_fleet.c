@@ -71,11 +71,8 @@ static void write_machine(void *context, const struct store_machine *machine)
     }
     html_write(out, "</td><td>");
     page_write_age(out, "", machine->last_seen_ms, table->now_ms);
-    html_write(out, "</td><td>");
-    page_write_number(out, machine->groups);
-    html_write(out, "</td><td>");
-    page_write_number(out, machine->reports);
-    html_write(out, "</td></tr>\n");
+    html_write(out, "</td><td>%'lld</td><td>%'lld</td></tr>\n",
+               (long long)machine->groups, (long long)machine->reports);
 }
 
 static void write_days_links(struct text *out, int64_t days)
@@ -160,10 +157,10 @@ static void write_missing_build(void *context, const struct store_missing *missi
     html_write(out, "<code>%.*s</code></a></td><td>%.*s</td><td>", 64, missing->build,
                PAGE_SHORT, missing->program);
     page_write_age(out, "", missing->last_seen_ms, table->now_ms);
-    html_write(out, "</td><td><a href=\"/reports/%s#missing\">which image</a></td><td>",
-               missing->example);
-    page_write_number(out, missing->reports);
-    html_write(out, "</td></tr>\n");
+    html_write(out,
+               "</td><td><a href=\"/reports/%s#missing\">which image</a></td><td>%'lld"
+               "</td></tr>\n",
+               missing->example, (long long)missing->reports);
 }
 
 // write_bytes writes a size in the largest unit of which there is one.
@@ -233,10 +230,10 @@ static enum ch_status write_symbol_files(struct fleet_table *table)
     struct store_symbols_total total;
     enum ch_status status = store_symbols_total(store, project, &total);
     table->rows = 0;
-    html_write(out, "<section class=\"card\" id=\"files\"><h2>Debug files and sources"
-                    "</h2><p class=\"about\">");
-    page_write_number(out, total.files);
-    html_write(out, " %s, ", total.files == 1 ? "file" : "files");
+    html_write(out,
+               "<section class=\"card\" id=\"files\"><h2>Debug files and sources"
+               "</h2><p class=\"about\">%'lld %s, ",
+               (long long)total.files, total.files == 1 ? "file" : "files");
     write_bytes(out, total.size);
     if (total.kept != total.size) {
         html_write(out, ", stored in ");

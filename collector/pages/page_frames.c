@@ -191,9 +191,7 @@ static void write_frame_variables(struct text *out, const json_t *frame,
 
 static void write_gap_of(struct text *out, int64_t count)
 {
-    html_write(out, "<li class=\"gap\">");
-    page_write_number(out, count);
-    html_write(out, " frames left out</li>\n");
+    html_write(out, "<li class=\"gap\">%'lld frames left out</li>\n", (long long)count);
 }
 
 // write_gap writes an entry that stands for frames and is no frame itself.

@@ -170,35 +170,27 @@ static void write_group_history(struct text *out, struct store *store, const cha
         html_write(out, "</ol></details>\n");
 }
 
-static void write_figure(struct text *out, const char *name)
+static void write_figure(struct text *out, const char *name, int64_t number)
 {
-    html_write(out, "<div><dt>%s</dt><dd>", name);
+    html_write(out, "<div><dt>%s</dt><dd>%'lld</dd></div>", name, (long long)number);
 }
 
 static void write_figures(struct group_page *page, const struct store_group *group)
 {
     struct text *out = page->out;
     html_write(out, "<dl class=\"figures\">");
-    write_figure(out, "Reports");
-    page_write_number(out, group->count);
-    html_write(out, "</dd></div>");
-    if (group->held_back != 0) {
-        write_figure(out, "Held back");
-        page_write_number(out, group->held_back);
-        html_write(out, "<small>not sent, past the senders' rate</small></dd></div>");
-    }
-    write_figure(out, "Machines");
-    page_write_number(out, group->machines);
-    html_write(out, "</dd></div>");
-    if (group->users != 0) {
-        write_figure(out, "Users");
-        page_write_number(out, group->users);
-        html_write(out, "</dd></div>");
-    }
-    write_figure(out, "Last seen");
+    write_figure(out, "Reports", group->count);
+    if (group->held_back != 0)
+        html_write(out,
+                   "<div><dt>Held back</dt><dd>%'lld<small>not sent, past the senders'"
+                   " rate</small></dd></div>",
+                   (long long)group->held_back);
+    write_figure(out, "Machines", group->machines);
+    if (group->users != 0)
+        write_figure(out, "Users", group->users);
+    html_write(out, "<div><dt>Last seen</dt><dd>");
     page_write_time(out, group->last_seen_ms, page->now_ms);
-    html_write(out, "</dd></div>");
-    write_figure(out, "First seen");
+    html_write(out, "</dd></div><div><dt>First seen</dt><dd>");
     page_write_time(out, group->first_seen_ms, page->now_ms);
     if (group->first_release[0] != 0) {
         html_write(out, "<small>in ");
@@ -315,9 +307,11 @@ static void write_axis(struct text *out, const struct store_group *group)
         most = group->trend[i] > most ? group->trend[i] : most;
     timestamp_write_day(group->trend_day - STORE_TREND_DAYS + 1, first);
     timestamp_write_day(group->trend_day, last);
-    html_write(out, "<p class=\"axis\"><span>%s</span><span>at most ", first);
-    page_write_number(out, most);
-    html_write(out, " a day</span><span>%s</span></p>", last);
+    html_write(
+        out,
+        "<p class=\"axis\"><span>%s</span><span>at most %'lld a day</span><span>%s"
+        "</span></p>",
+        first, (long long)most, last);
 }
 
 static void write_mark(struct group_page *page, const char *words, const char *what,

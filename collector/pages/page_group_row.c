@@ -54,9 +54,8 @@ static void write_row_releases(struct text *out, const struct store_group *group
 static void write_figure_of_row(struct text *out, int64_t number, const char *one,
                                 const char *many)
 {
-    html_write(out, "<div class=count><b>");
-    page_write_number(out, number);
-    html_write(out, "</b><span>%s</span></div>", number == 1 ? one : many);
+    html_write(out, "<div class=count><b>%'lld</b><span>%s</span></div>",
+               (long long)number, number == 1 ? one : many);
 }
 
 static void write_row_meta(const struct page_group_rows *rows,
@@ -68,22 +67,17 @@ static void write_row_meta(const struct page_group_rows *rows,
     write_row_programs(out, group, brief ? 1 : STORE_PROGRAMS);
     page_write_age(out, "last seen ", group->last_seen_ms, rows->now_ms);
     page_write_age(out, "first ", group->first_seen_ms, rows->now_ms);
-    if (group->held_back != 0) {
-        html_write(out, "<span>");
-        page_write_number(out, group->held_back);
-        html_write(out, " held back</span>");
-    }
+    if (group->held_back != 0)
+        html_write(out, "<span>%'lld held back</span>", (long long)group->held_back);
     if (group->assignee[0] != 0)
         page_write_link(out, "chip quiet", "assignee", group->assignee,
                         group->assignee);
     if (!brief)
         write_row_releases(out, group);
     int64_t users = rows->filtered ? group->filtered_users : group->users;
-    if (users != 0) {
-        html_write(out, "<span>");
-        page_write_number(out, users);
-        html_write(out, users == 1 ? " user</span>" : " users</span>");
-    }
+    if (users != 0)
+        html_write(out, "<span>%'lld %s</span>", (long long)users,
+                   users == 1 ? "user" : "users");
     html_write(out, "</div>");
 }
 
@@ -110,15 +104,12 @@ void page_group_row_write(void *context, const struct store_group *group)
     write_row_meta(rows, group, brief);
     html_write(out, "</div>");
     page_write_trend(out, group, false);
-    if (rows->filtered && group->filtered_count != group->count) {
-        html_write(out, "<div class=count><b>");
-        page_write_number(out, group->filtered_count);
-        html_write(out, "%s</b><span>of ", group->filtered_more ? "+" : "");
-        page_write_number(out, group->count);
-        html_write(out, "</span></div>");
-    } else {
+    if (rows->filtered && group->filtered_count != group->count)
+        html_write(out, "<div class=count><b>%'lld%s</b><span>of %'lld</span></div>",
+                   (long long)group->filtered_count, group->filtered_more ? "+" : "",
+                   (long long)group->count);
+    else
         write_figure_of_row(out, group->count, "report", "reports");
-    }
     write_figure_of_row(out,
                         rows->filtered ? group->filtered_machines : group->machines,
                         "machine", "machines");
@@ -130,12 +121,12 @@ void page_group_line_write(void *context, const struct store_group *group)
     struct page_group_rows *rows = context;
     struct text *out = rows->out;
     rows->count++;
-    html_write(out, "<li><a href=\"/groups/%s\">%.*s</a><span>", group->id, TITLE_BYTES,
-               group->title);
-    page_write_number(out, group->filtered_count);
-    html_write(out, "%s %s on ", group->filtered_more ? "+" : "",
-               group->filtered_count == 1 ? "report" : "reports");
-    page_write_number(out, group->filtered_machines);
-    html_write(out, " %s</span></li>\n",
+    html_write(out,
+               "<li><a href=\"/groups/%s\">%.*s</a><span>%'lld%s %s on %'lld %s</span>"
+               "</li>\n",
+               group->id, TITLE_BYTES, group->title, (long long)group->filtered_count,
+               group->filtered_more ? "+" : "",
+               group->filtered_count == 1 ? "report" : "reports",
+               (long long)group->filtered_machines,
                group->filtered_machines == 1 ? "machine" : "machines");
 }

@@ -181,13 +181,12 @@ void page_write_logout(struct text *out, const struct http_request *request)
 static void write_totals(struct text *out, const struct store_totals *totals,
                          const struct store_found *found)
 {
-    html_write(out, "<h1 class=\"plain\">Crashes</h1><p class=\"lead\">");
-    page_write_number(out, found->count);
-    html_write(out, "%s of ", found->more ? "+" : "");
-    page_write_number(out, totals->groups);
-    html_write(out, " %s, ", totals->groups == 1 ? "group" : "groups");
-    page_write_number(out, totals->reports);
-    html_write(out, " %s in all</p>\n", totals->reports == 1 ? "report" : "reports");
+    html_write(out,
+               "<h1 class=\"plain\">Crashes</h1><p class=\"lead\">%'lld%s of %'lld %s,"
+               " %'lld %s in all</p>\n",
+               (long long)found->count, found->more ? "+" : "",
+               (long long)totals->groups, totals->groups == 1 ? "group" : "groups",
+               (long long)totals->reports, totals->reports == 1 ? "report" : "reports");
 }
 
 // is_slow_to_count returns true if the newest reports of a search in a large store may

@@ -129,11 +129,9 @@ static void write_card(struct overview *overview, const struct card *card)
     html_write(out, "<section class=\"card\"><h2>");
     write_filter_link(out, &filter, by_count ? "" : card->sort_parameter);
     html_write(out, "%s", card->heading);
-    if (card->counted) {
-        html_write(out, " <b>");
-        page_write_number(out, found.count);
-        html_write(out, "%s</b>", found.more ? "+" : "");
-    }
+    if (card->counted)
+        html_write(out, " <b>%'lld%s</b>", (long long)found.count,
+                   found.more ? "+" : "");
     html_write(out, "</a></h2><p class=\"about\">%s</p><ol class=\"leads\">",
                card->about);
     text_append(out, lines.bytes, lines.size);
@@ -366,12 +364,11 @@ static void write_overview(struct http_request *request, struct overview *overvi
 {
     struct text *out = overview->out;
     page_begin(out, "Overview", NULL);
-    html_write(out, "<h1 class=\"plain\">Overview</h1><p class=\"lead\">");
-    page_write_number(out, totals->reports);
-    html_write(out, " %s in <a href=\"/groups?q=is:any\">",
-               totals->reports == 1 ? "report" : "reports");
-    page_write_number(out, totals->groups);
-    html_write(out, " %s</a></p>\n", totals->groups == 1 ? "group" : "groups");
+    html_write(out,
+               "<h1 class=\"plain\">Overview</h1><p class=\"lead\">%'lld %s in"
+               " <a href=\"/groups?q=is:any\">%'lld %s</a></p>\n",
+               (long long)totals->reports, totals->reports == 1 ? "report" : "reports",
+               (long long)totals->groups, totals->groups == 1 ? "group" : "groups");
     page_write_logout(out, request);
     if (totals->groups == 0) {
         page_groups_write_nothing(out, request);

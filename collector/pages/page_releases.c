@@ -40,11 +40,9 @@ static void write_release_bar(struct text *out, const struct release *release,
     filter_encode(out, text_string(&query));
     html_write(out,
                "\"><bdi>%.*s</bdi> <bdi>%.*s</bdi></a><meter min=\"0\" max=\"%lld\""
-               " value=\"%lld\"></meter><b>",
+               " value=\"%lld\"></meter><b>%'lld</b></li>",
                PAGE_SHORT, release->program, PAGE_SHORT, release->name, (long long)most,
-               (long long)release->count);
-    page_write_number(out, release->count);
-    html_write(out, "</b></li>");
+               (long long)release->count, (long long)release->count);
 }
 
 // releases_a_program is how many releases of each program are shown, so that each has
@@ -257,9 +255,7 @@ static void write_release_count(struct text *out, const struct release *release,
     html_write(out, "%s", more);
     if (key == NULL)
         filter_encode(out, release->name);
-    html_write(out, "\">");
-    page_write_number(out, number);
-    html_write(out, "</a></td>");
+    html_write(out, "\">%'lld</a></td>", (long long)number);
 }
 
 static void write_release(struct releases_page *page, size_t i, int64_t starts)
@@ -271,9 +267,7 @@ static void write_release(struct releases_page *page, size_t i, int64_t starts)
     html_write(out, release->current ? " <span class=\"mark\">current</span></td>"
                                      : "</td>");
     write_release_count(out, release, "release", "&sort=count", release->count);
-    html_write(out, "<td>");
-    page_write_number(out, release->recent);
-    html_write(out, "</td>");
+    html_write(out, "<td>%'lld</td>", (long long)release->recent);
     write_release_count(out, release, "first_release", "", row->began);
     write_release_count(out, release, NULL, "&for_release=", row->back);
     html_write(out, "<td>");
@@ -348,12 +342,12 @@ static size_t index_of_release(const struct releases_page *page, const char *nam
 static void write_compared_group(void *context, const struct store_compared *row)
 {
     struct text *out = context;
-    html_write(out, "<tr><td><a href=\"/groups/%s\">%.*s</a></td><td>", row->group,
-               PAGE_SHORT, row->title);
-    page_write_number(out, row->before);
-    html_write(out, "</td><td>");
-    page_write_number(out, row->after);
-    html_write(out, "</td></tr>\n");
+    html_write(
+        out,
+        "<tr><td><a href=\"/groups/%s\">%.*s</a></td><td>%'lld</td><td>%'lld</td>"
+        "</tr>\n",
+        row->group, PAGE_SHORT, row->title, (long long)row->before,
+        (long long)row->after);
 }
 
 static enum ch_status write_compared(const struct releases_page *page,

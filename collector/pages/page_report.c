@@ -157,23 +157,19 @@ static void write_spool(struct text *out, const json_t *report, const char *grou
     int64_t here =
         report_integer(json_object_get(spool, "held_back_by_fingerprint"), group, 0);
     if (held_back > 0) {
-        html_write(out, "<p class=\"cut\">Before this report the sender held back ");
-        page_write_number(out, held_back);
-        html_write(out, " more %s of this program, past its rate (CRASHHOOK_RATE)",
-                   held_back == 1 ? "crash" : "crashes");
-        if (here > 0 && here < held_back) {
-            html_write(out, "; ");
-            page_write_number(out, here);
-            html_write(out, " of them in this group");
-        }
+        html_write(out,
+                   "<p class=\"cut\">Before this report the sender held back %'lld more"
+                   " %s of this program, past its rate (CRASHHOOK_RATE)",
+                   (long long)held_back, held_back == 1 ? "crash" : "crashes");
+        if (here > 0 && here < held_back)
+            html_write(out, "; %'lld of them in this group", (long long)here);
         html_write(out, ".</p>");
     }
-    if (dropped > 0) {
-        html_write(out, "<p class=\"cut\">The sender's spool was full: ");
-        page_write_number(out, dropped);
-        html_write(out, " %s deleted unsent.</p>",
-                   dropped == 1 ? "report was" : "reports were");
-    }
+    if (dropped > 0)
+        html_write(out,
+                   "<p class=\"cut\">The sender's spool was full: %'lld %s deleted"
+                   " unsent.</p>",
+                   (long long)dropped, dropped == 1 ? "report was" : "reports were");
 }
 
 static void write_report_link(struct text *out, const char *id, const char *relation,
@@ -441,10 +437,11 @@ static void write_attachments(struct text *out, const json_t *report)
         const char *problem = report_string(attachment, "problem");
         if (i == ATTACHMENTS_SHOWN)
             break;
-        html_write(out, "<details class=\"inner\"><summary>%.*s <small>", PAGE_SHORT,
-                   report_string(attachment, "path"));
-        page_write_number(out, report_integer(attachment, "size", 0));
-        html_write(out, " bytes</small></summary>");
+        html_write(out,
+                   "<details class=\"inner\"><summary>%.*s <small>%'lld bytes</small>"
+                   "</summary>",
+                   PAGE_SHORT, report_string(attachment, "path"),
+                   (long long)report_integer(attachment, "size", 0));
         if (text != NULL)
             html_write(out, "<pre class=\"command\">%.*s</pre>", ATTACHED_TEXT, text);
         else

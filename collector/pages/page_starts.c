@@ -126,16 +126,12 @@ static void write_summed_row(struct text *out, const char *key,
     html_write(
         out,
         "<meter min=\"0\" max=\"%lld\" value=\"%lld\"></meter><b>%lld.%lld\u2009%%"
-        "</b><span>of ",
+        "</b><span>of %'lld %s",
         (long long)worst, (long long)(crashes * MILLION / summed->starts),
-        (long long)(free_mille / 10), (long long)(free_mille % 10));
-    page_write_number(out, summed->starts);
-    html_write(out, summed->starts == 1 ? " session" : " sessions");
-    if (summed->starts > known) {
-        html_write(out, ", ");
-        page_write_number(out, summed->starts - known);
-        html_write(out, " unknown");
-    }
+        (long long)(free_mille / 10), (long long)(free_mille % 10),
+        (long long)summed->starts, summed->starts == 1 ? "session" : "sessions");
+    if (summed->starts > known)
+        html_write(out, ", %'lld unknown", (long long)(summed->starts - known));
     html_write(out, "</span></li>");
 }
 

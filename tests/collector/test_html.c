@@ -71,12 +71,13 @@ static void html_fills_the_holes_of_a_format(void **state)
     (void)state;
     struct text out = { 0 };
     const char *volatile nothing = NULL;
-    html_write(&out, "<b title=\"%s\">%.*s</b> %d %u %zu %lld %llx 100%%%s", "\"", 2,
-               "a<b", -1, 2u, (size_t)3, -4LL, 255ULL, nothing);
+    html_write(&out, "<b title=\"%s\">%.*s</b> %d %u %zu %lld %'lld %llx 100%%%s", "\"",
+               2, "a<b", -1, 2u, (size_t)3, -4LL, -123456LL, 255ULL, nothing);
     char got[128];
     (void)snprintf(got, sizeof(got), "%s", out.bytes);
     text_deinit(&out);
-    assert_string_equal(got, "<b title=\"&quot;\">a&lt;\u2026</b> -1 2 3 -4 ff 100%");
+    assert_string_equal(
+        got, "<b title=\"&quot;\">a&lt;\u2026</b> -1 2 3 -4 -123\u2009456 ff 100%");
 }
 
 int main(void)

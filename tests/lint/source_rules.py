@@ -29,7 +29,7 @@ VAGUE_FILE = re.compile(r"(^|/)(utils?|common|helpers?|misc|managers?)(\.[ch]|/)
 # A call of html_write, the literals in it, and the conversions that it knows.
 HTML_WRITE = re.compile(r"\bhtml_write\((.*?)\);", re.S)
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
-CONVERSION = re.compile(r"%(%|s|\.\*s|d|u|zu|lld|llu|llx)?(?(1)|[^a-zA-Z%]*[a-zA-Z]*)")
+CONVERSION = re.compile(r"%(%|s|\.\*s|d|u|zu|'?lld|llu|llx)?(?(1)|[^a-zA-Z%]*[a-zA-Z]*)")
 
 
 def first_line_problems(path, lines):
