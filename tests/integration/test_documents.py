@@ -4,6 +4,7 @@
 # in order, in one shell. "# prints: TEXT" after a command says what it prints somewhere;
 # "# waits: COMMAND" waits until that succeeds. And the site that is made of the documents.
 
+import fnmatch
 import json
 import os
 import re
@@ -23,16 +24,6 @@ import accessibility  # noqa: E402
 from browser import Browser  # noqa: E402
 
 DOCS = os.path.join(SOURCE, "docs")
-PAGES = ("tutorial.md", "first-fleet.md", "adopting.md", "how-to/access.md", "how-to/add-data.md",
-         "how-to/alerts.md", "how-to/ci-gate.md", "how-to/collector.md", "how-to/confined.md",
-         "how-to/containers.md", "how-to/cores.md", "how-to/count-starts.md", "how-to/debugger.md",
-         "how-to/flight.md", "how-to/heap.md", "how-to/install.md", "how-to/languages.md",
-         "how-to/link.md", "how-to/masking.md", "how-to/minidumps.md", "how-to/nginx.md",
-         "how-to/object-store.md", "how-to/read-a-report.md", "how-to/retention.md",
-         "how-to/sampling.md", "how-to/sentry.md", "how-to/symbols-in-ci.md", "how-to/triage.md",
-         "how-to/types.md", "how-to/upgrade.md", "costs.md", "limits.md", "from-breakpad.md",
-         "from-crashpad.md", "from-sentry-native.md", "from-swift.md", "from-systemd-coredump.md",
-         "privacy.md", "troubleshooting.md")
 # Whose commands another test runs: tests/collector/test_operations.py.
 PAGES_OF_OTHERS = ("how-to/monitor.md", "how-to/several-collectors.md", "how-to/backup.md",
                    "how-to/point-in-time.md")
@@ -64,6 +55,45 @@ NAMES = {
     "window=1m": "reference/collector-files.html#window-1m",
 }
 
+# What a reader puts in a place where there is no file; the folder has files named FILE, REPORT and the like.
+VALUES = {r"https?://(?:collector|HOST|crashes\.example\.org)(?::8765)?|\bURL\b": "$URL", r"\bGROUP\b": "$GROUP",
+          r"\b(?:PID|4711)\b": "$PID", r"\b(?:MS|N)\b": "10", r"\b(?:ADDRESS|PC)\b": "0x1139", r"\bNAME\b": "nobody",
+          r"(\w)\.\.\.": r"\1", r"\[|\]|(?<=\w)\|\w+": "", r"^(crashhook-collector)(?! --listen)": r"\1 --listen 127.0.0.1:0",
+          "127.0.0.1:8765": "127.0.0.1:0", "FILE COPY": "program COPY",
+          r"^(crashhook-collector(?:(?! --store).)*)$": r"\1 --store sqlite:other.db"}
+# What a command that is named with an option alone works on, or the value of that option.
+REST = {"run --via trace": "-- true", "run --via": "trace -- true", "run": "-- true", "symbolize": "REPORT",
+        "export": "REPORT", "list --spool": "DIR", "ci --artifact": "crashes -- true", "symbols upload": "--url $URL program"}
+# Statuses other than 0: the crash of what is run, or an answer.
+ENDS = {r".*run .*(?:program|PROGRAM|service|server|kill)": 139, r".*node status": 1, r".*gate": 3,
+        r".*doctor --pid 4711": 1, r".*heap REPORT|.*export --format fdr": 1}
+# What is not run here, and why. Its words are those that a shell understands.
+NOT_RUN = {
+    r"make |cmake |ctest |tests/|bench/|build/|packaging/|CRASHHOOK_\w+=\S+ tests|xargs ":
+        "builds, tests or measures the tree, as the Makefile's targets do; files, presets and options are checked",
+    r"crashhook node (?:install|remove|--watch)|crashhook-core-pattern |(?:apt|systemctl|install|mount) |crashhook run -- /usr/sbin":
+        "changes the machine: tests/integration/test_node_agent.py, test_core_pattern.py, make check-packages",
+    r"(?:cargo|go|npm|npx|node|pip|python3|crashhook run -- node) ":
+        "needs a language: tests/integration/test_packed_bindings.py, make check-adoption",
+    r"docker |openssl dgst|(?:sha256sum|tar) ": "needs an image or a tarball: make check-image, make check-tarball",
+    r"(?:coredumpctl|dump_syms|minidump_stackwalk|sentry-cli|jcmd|lldb|llvm-xray|objcopy --only|valgrind) ?": "others' programs",
+    r"crashhook heap --format": "its output is for programs of others: tests/integration/test_heap.py",
+    r"crashhook upload .*--watch": "does not end: packaging/systemd, tests/upload",
+    r"crashhook-collector .*s3:": "needs servers: tests/collector/test_object_store.py",
+    r"crashhook (?:cbf|images|finish|sources 1|words 1|symbolize --swift)": "a name of commands, a format, an internal command",
+    r"(?:gdb|kill|sh|man) ": "needs a core or a service of root: tests/integration/test_node_agent.py",
+    r"crashhook(?: releases commits| types dump --base| core - --store|-agent -)": "needs a repository, a module, a core, a record",
+}
+RUN = r"(?:[A-Z_]+=\S+ )*(?:bin/)?crashhook(?:-collector)? |(?:cc|curl|objcopy|openssl|pkg-config|zstd) "
+COMMAND = re.compile(rf"(?:{'|'.join(NOT_RUN)}|{RUN})\S")
+# The folder where they run.
+PREPARE = """set -e; mkdir -p src/shop DIR build; ln -s $BUILD/bin bin; cp prices.c program.c; echo >ci.token
+for name in program build/bin PROGRAM server service BEFORE AFTER app-dbgsym.deb; do cp prices $name; done
+gdb -q -batch -ex run -ex 'generate-core-file core' ./program >gdb.log 2>&1; cp core CORE; zstd -q core
+crashhook sframe make program -o SECTION; objcopy --add-section .sframe=SECTION program FILE
+crashhook run -- ./program || true
+crashhook upload; crashhook show --json | tee REPORT >ID; crashhook groups --json >groups.json"""
+
 
 def documents():
     """The paths of all pages below docs/."""
@@ -74,6 +104,9 @@ def documents():
 def blocks(page):
     with open(os.path.join(DOCS, page), encoding="utf-8") as file:
         return re.findall(r"^```sh\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+
+
+PAGES = [page for page in documents() if blocks(page) and page not in PAGES_OF_OTHERS]
 
 
 def script_of(page, port):
@@ -90,6 +123,22 @@ def script_of(page, port):
             else:
                 lines.append(line)
     return "\n".join(lines).replace("8765", str(port))
+
+def mentioned():
+    """Each command that no ```sh block has, with the page where it is."""
+    found, run = {}, {line for page in documents() for block in blocks(page) for line in block.splitlines()}
+    for page, text in Words.pages.items():
+        text = re.sub(r"^```sh\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        for line in Words.code_of(re.sub(r" \\\n +", " ", text.replace("\\|", "|"))):
+            found.setdefault(re.sub(r"  +#.*|^# ", "", line.strip()), page)
+    for name in os.listdir(os.path.join(DOCS, "man")):
+        with open(os.path.join(DOCS, "man", name), encoding="utf-8") as file:
+            examples = file.read().partition(".SH EXAMPLES")[2].partition(".SH")[0]
+        for line in re.findall(r"^\\fB(.*)\\fR$", examples, re.MULTILINE):
+            found.setdefault(line.replace("\\-", "-"), name)
+    return {line: page for line, page in found.items()
+            if COMMAND.match(line) and line not in run and line.removeprefix("crashhook ") not in Words.helps}
+
 
 
 class Documents(unittest.TestCase):
@@ -149,11 +198,85 @@ class Documents(unittest.TestCase):
             if not after.startswith("%%%prints"):
                 before = match.end()
 
-    def test_a_page_without_commands_that_are_run_is_none_of_these(self):
-        for page in PAGES:
-            self.assertTrue(blocks(page), page)
-        others = [name for name in documents() if name not in PAGES + PAGES_OF_OTHERS]
-        self.assertEqual([name for name in others if blocks(name)], [])
+    def started(self, command, environment):
+        process = subprocess.Popen(command, env=environment, cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def shell(self, environment, text, *options):
+        """How a command ends, and its output."""
+        done = subprocess.run(["timeout", "120", "bash", *options, "-c", text], cwd=self.folder, env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout.decode(errors="replace")
+
+    def prepared(self):
+        """The environment of a folder with what commands name: programs, a core, a report, a process, a collector."""
+        self.give_programs()
+        url = f"http://127.0.0.1:{held_port()}"
+        path = f".:{BUILD}/bin:{BUILD}/libexec/crashhook:{SOURCE}/packaging:{os.environ['PATH']}"
+        environment = {**self.environment(), "PATH": path, "BUILD": BUILD, "URL": url, "CRASHHOOK_URL": url}
+        self.started([f"{BUILD}/bin/crashhook-collector", "--listen", url[7:], "--store", "sqlite:store.db"],
+                     environment).stderr.readline()
+        sleeper = self.started(["sleep", "1000"], {**environment, "CRASHHOOK_HEAP": "sample", "LD_PRELOAD":
+                               f"{BUILD}/lib/libcrashhook.so:{BUILD}/lib/libcrashhook-heap.so"})
+        self.assertEqual(self.shell(environment, PREPARE)[0], 0)
+        with open(os.path.join(self.folder, "groups.json"), encoding="utf-8") as file:
+            return {**environment, "PID": str(sleeper.pid), "GROUP": json.load(file)["groups"][0]["id"]}
+
+    def run_one(self, line, environment):
+        command = line
+        for pattern, value in VALUES.items():
+            command = re.sub(pattern, value, command)
+        if command.startswith("crashhook-collector"):
+            collector = self.started(["bash", "-c", "exec " + command], environment)
+            said = collector.stderr.readline()
+            collector.kill()
+            collector.wait()
+            return 0 if "http://127.0.0.1:" in said else 1, said
+        status, output = self.shell(environment, command)
+        rest = next((rest for name, rest in REST.items() if line.startswith(f"crashhook {name}")), None)
+        return self.shell(environment, f"{command} {rest}") if status == 2 and rest else (status, output)
+
+    def test_commands_in_passing_and_in_manual_pages_do_something(self):
+        Words.setUpClass()
+        environment, count = self.prepared(), 0
+        for line, page in mentioned().items():
+            wanted = next((wanted for pattern, wanted in ENDS.items() if re.match(pattern, line)), 0)
+            if re.match("|".join(NOT_RUN), line):
+                (status, output), wanted = self.shell(environment, re.sub(r"[\[\]]", "", line), "-n"), 0
+            else:
+                status, output = self.run_one(line, environment)
+                count += 1
+            self.assertEqual(status, wanted, f"{page}: {line}\n{output}")
+        self.assertGreater(count, 60)
+
+    def test_outputs_on_pages_are_what_programs_print(self):
+        examples = os.path.join(BUILD, "examples")
+        for page, program in (("leaks", "leaking"), ("logging", "log"), ("profiler", "profiler")):
+            preload = f"{examples}/libbacktrace_leaks.so" if page == "leaks" else ""
+            output = self.shell({**self.environment(), "LD_PRELOAD": preload}, f"{examples}/backtrace_{program}")[1]
+            with open(os.path.join(DOCS, f"backtrace-{page}.md"), encoding="utf-8") as file:
+                shown = re.search(r"prints:\n\n((?:    .*\n|\n)+)", file.read())[1]
+            printed, shown = (re.sub(r"/\S*/examples/|(?<=stack )\d+|(?<=add_up )\d+", "", text)
+                              for text in (output, shown))
+            self.assertEqual([line for line in shown.split("\n") if line.strip() not in printed], [], output)
+
+    def test_settings_of_units_are_those_that_systemd_knows(self):
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("systemd-analyze is not installed")
+        unit = os.path.join(self.folder, "x.service")
+        for page in documents():
+            with open(os.path.join(DOCS, page), encoding="utf-8") as file:
+                for lines in re.findall(r"^ *\[Service\]\n((?: *\w+=.*\n)+)", file.read(), re.MULTILINE):
+                    with open(unit, "w", encoding="utf-8") as written:
+                        written.write("[Service]\nExecStart=/bin/true\n" + lines.replace("       ", ""))
+                    done = subprocess.run(["systemd-analyze", "verify", unit], check=False, text=True,
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                    self.assertNotRegex(done.stdout, "x.service:", page)
+
+    def test_the_pages_with_commands_do_not_become_fewer(self):
+        self.assertGreaterEqual(len(PAGES), 39)
 
     def test_a_page_about_one_task_is_shorter_than_60_lines(self):
         for page in documents():
@@ -392,22 +515,37 @@ class Words(unittest.TestCase):
         missing = [page for page in documents() if page not in OLD_ADDRESSES | {"README.md"} | links]
         self.assertEqual(missing, [])
 
-    def test_targets_of_the_makefile_are_those_that_there_are(self):
+    def test_targets_presets_and_manual_pages_are_those_that_there_are(self):
         with open(os.path.join(SOURCE, "Makefile"), encoding="utf-8") as file:
             targets = set(" ".join(re.findall(r"^([a-z][a-z0-9 -]*):", file.read(),
                                               re.MULTILINE)).split())
+        with open(os.path.join(SOURCE, "CMakePresets.json"), encoding="utf-8") as file:
+            presets = {preset["name"] for preset in json.load(file)["configurePresets"]}
+        manuals = {name for _, _, names in os.walk(os.path.join(BUILD, "share", "man")) for name in names}
         for path, text in self.pages.items():
             for line in self.code_of(text):
                 for name in re.findall(r"(?:^|&& |sudo )make ([a-z][a-z0-9-]*)", line):
                     self.assertIn(name, targets, f"{path}: {line}")
+                for name in re.findall(r"(?:cmake|ctest|--build) --preset (\w+)", line):
+                    self.assertIn(name, presets, path)
+                for section, name in re.findall(r"^man (?:(\d) )?([a-z-]+)$", line):
+                    self.assertTrue(not manuals or f"{name}.{section or 1}" in manuals, f"{path}: {line}")
+
+    def test_requests_are_those_that_the_collector_takes(self):
+        with open(os.path.join(SOURCE, "collector", "routes.c"), encoding="utf-8") as file:
+            routes = re.findall(r'\{ "([A-Z]+)", "(/[^"]*)"', file.read())
+        for path, text in self.pages.items():
+            for method, place in re.findall(r"`(GET|HEAD|POST|PUT|DELETE) (/[^`?]*)[?`]", text):
+                taken = [route for does, route in routes if does in (method, "GET" if method == "HEAD" else "")]
+                self.assertTrue(any(fnmatch.fnmatch(place, route) for route in taken), f"{path}: {method} {place}")
 
     def test_files_of_the_tree_are_those_that_there_are(self):
         folders = "|".join(sorted(name for name in os.listdir(SOURCE)
                                   if os.path.isdir(os.path.join(SOURCE, name))
                                   and name[0] != "." and name != "build"))
         for path, text in self.pages.items():
-            for name in re.findall(rf"`((?:{folders})/[\w./-]+)`", text):
-                places = (SOURCE, DOCS)
+            for name in re.findall(rf"[`\s]((?:{folders})/[\w./-]*\w)[` ]", text):
+                places = (SOURCE, DOCS, os.path.join(SOURCE, os.path.dirname(path)))
                 self.assertTrue("FOLDER" in name or any(
                     os.path.exists(os.path.join(place, name)) for place in places),
                     f"{path}: {name}")
