@@ -64,9 +64,9 @@ VALUES = {r"https?://(?:collector|HOST|crashes\.example\.org)(?::8765)?|\bURL\b"
 # What a command that is named with an option alone works on, or the value of that option.
 REST = {"run --via trace": "-- true", "run --via": "trace -- true", "run": "-- true", "symbolize": "REPORT",
         "export": "REPORT", "list --spool": "DIR", "ci --artifact": "crashes -- true", "symbols upload": "--url $URL program"}
-# Statuses other than 0: the crash of what is run, or an answer.
-ENDS = {r".*run .*(?:program|PROGRAM|service|server|kill)": 139, r".*node status": 1, r".*gate": 3,
-        r".*doctor --pid 4711": 1, r".*heap REPORT|.*export --format fdr": 1}
+# Statuses other than 0: the crash of what is run, or an answer, which may depend on the machine.
+ENDS = {r".*run .*(?:program|PROGRAM|service|server|kill)": (139,), r".*(?:node status|doctor)": (0, 1), r".*gate": (3,),
+        r".*heap REPORT|.*export --format fdr": (1,)}
 # What is not run here, and why. Its words are those that a shell understands.
 NOT_RUN = {
     r"make |cmake |ctest |tests/|bench/|build/|packaging/|CRASHHOOK_\w+=\S+ tests|xargs ":
@@ -242,13 +242,13 @@ class Documents(unittest.TestCase):
         Words.setUpClass()
         environment, count = self.prepared(), 0
         for line, page in mentioned().items():
-            wanted = next((wanted for pattern, wanted in ENDS.items() if re.match(pattern, line)), 0)
+            wanted = next((wanted for pattern, wanted in ENDS.items() if re.match(pattern, line)), (0,))
             if re.match("|".join(NOT_RUN), line):
-                (status, output), wanted = self.shell(environment, re.sub(r"[\[\]]", "", line), "-n"), 0
+                (status, output), wanted = self.shell(environment, re.sub(r"[\[\]]", "", line), "-n"), (0,)
             else:
                 status, output = self.run_one(line, environment)
                 count += 1
-            self.assertEqual(status, wanted, f"{page}: {line}\n{output}")
+            self.assertIn(status, wanted, f"{page}: {line}\n{output}")
         self.assertGreater(count, 60)
 
     def test_outputs_on_pages_are_what_programs_print(self):
