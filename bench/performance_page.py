@@ -21,7 +21,7 @@ TOPICS = (
     ("A crash", ("crash to gone",), "`bench/crash.py`",
      "From the instruction that crashes until the process is gone, and until its report is complete."),
     ("Real programs, and growth", ("real programs", "growth"), "`bench/real.py`, `bench/growth.py`",
-     "The same of programs of Debian; and how steeply each cost grows, as the exponent of the size."),
+     "The same for programs of Debian; and how each cost grows: the exponent of the size, where 1 is linear."),
     ("What a program pays", ("handler", "held", "throws", "heap"),
      "`bench/starts.py`, `bench/threads.py`, `bench/forks.py`, `bench/held.py`",
      "Starts, threads, forks, thrown exceptions and guarded allocations, compared with a program"
@@ -40,7 +40,7 @@ TOPICS = (
      "`bench/stored.py`, `bench/fields.py`",
      "Bytes by table, and the share of each field that reports are found by."),
     ("Lists of 1,000,000 reports", ("lists", "searches"), "`bench/ingest.py --lists`, `bench/searches.py`",
-     "Pages and requests, the median of nine answers, and sixty searches."),
+     "Pages and requests (medians of nine answers), and sixty searches."),
     ("A fleet", ("fleet",), "`bench/fleet.py`",
      "Reports of 50,000 groups from 200,000 hosts, alone and beside other work."),
 )
@@ -48,8 +48,8 @@ HEAD = """# Performance
 
 <!-- Made by bench/performance_page.py from the figures.json of `make bench`: change that. -->
 
-`make bench` runs all scripts on this page, in turn with other tools, and gives medians. Where the column says missed, the
-figure does not meet its target. What else costs while nothing crashes is in [costs.md](costs.md).
+`make bench` runs the scripts named here, in turn with other tools; the figures are medians. One that does not meet its target is
+marked as missed. [costs.md](costs.md) has costs while nothing crashes.
 
 Measured on {processor}, {processors} processors, Linux {kernel}, load {load:.1f} at the start.
 
@@ -104,8 +104,8 @@ def published(measured):
     of_row = measured["published"]["rows"]
     names = sorted({name for row in of_row.values() for name in row["gone"]})
     lines = ["", "## Reporters that Debian does not package", "",
-             "From the crash to the process being gone, as multiples of the time without a reporter, which is given"
-             " too: the others were measured in one run elsewhere, where that took longer."
+             "From the crash until the process is gone, as multiples of the time without a reporter. The others were measured"
+             " in one run elsewhere; the first column has the times without a reporter, here and there."
              " (`bench/published.json`)", "",
              "| what | none, here and there | " + " | ".join(("crashhook", *names)) + " |",
              "| --- " * (len(names) + 3) + "|"]
