@@ -231,22 +231,24 @@ static void write_limits(struct json_writer *w, pid_t pid)
     static const struct {
         int resource;
         const char *name;
+        const char *title;
     } limits[] = {
-        { RLIMIT_AS, "address_space_bytes" },
-        { RLIMIT_CORE, "core_bytes" },
-        { RLIMIT_CPU, "cpu_s" },
-        { RLIMIT_DATA, "data_bytes" },
-        { RLIMIT_FSIZE, "file_bytes" },
-        { RLIMIT_NOFILE, "descriptors" },
-        { RLIMIT_NPROC, "processes" },
-
-        { RLIMIT_STACK, "stack_bytes" },
+        { RLIMIT_AS, "address_space_bytes", "Max address space" },
+        { RLIMIT_CORE, "core_bytes", "Max core file size" },
+        { RLIMIT_CPU, "cpu_s", "Max cpu time" },
+        { RLIMIT_DATA, "data_bytes", "Max data size" },
+        { RLIMIT_FSIZE, "file_bytes", "Max file size" },
+        { RLIMIT_NOFILE, "descriptors", "Max open files" },
+        { RLIMIT_NPROC, "processes", "Max processes" },
+        { RLIMIT_STACK, "stack_bytes", "Max stack size" },
     };
+    struct text CH_CLEANUP(text_deinit) lines = { 0 };
     json_write_key(w, "limits");
     json_write_object(w);
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         struct rlimit limit;
-        if (prlimit(pid, limits[i].resource, NULL, &limit) != 0 ||
+        if (!facts_read_limit(pid, limits[i].resource, limits[i].title, &lines,
+                              &limit) ||
             (limit.rlim_cur == RLIM_INFINITY && limit.rlim_max == RLIM_INFINITY))
             continue;
         json_write_key(w, limits[i].name);

@@ -174,6 +174,32 @@ static uint64_t ticks_to_ms(uint64_t ticks)
                                                          : 0;
 }
 
+// read_limit_word reads a number, or the word `unlimited`, and goes on behind it.
+static rlim_t read_limit_word(const char **at)
+{
+    char *end;
+    *at += strspn(*at, " ");
+    rlim_t value = **at == 'u' ? RLIM_INFINITY : strtoull(*at, &end, 10);
+    *at += strcspn(*at, " \n");
+    return value;
+}
+
+bool facts_read_limit(pid_t pid, int resource, const char *title, struct text *lines,
+                      struct rlimit *out)
+{
+    if (prlimit(pid, resource, NULL, out) == 0)
+        return true;
+    if (lines->size == 0)
+        read_fact_text(pid, "limits", SMALL_LIMIT_BYTES, lines);
+    const char *at = lines->size != 0 ? strstr(lines->bytes, title) : NULL;
+    if (at == NULL)
+        return false;
+    at += strlen(title);
+    out->rlim_cur = read_limit_word(&at);
+    out->rlim_max = read_limit_word(&at);
+    return true;
+}
+
 bool facts_read_cpu_time(pid_t pid, pid_t tid, uint64_t *out_user_ms,
                          uint64_t *out_system_ms)
 {

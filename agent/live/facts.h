@@ -5,6 +5,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
 
@@ -60,6 +61,13 @@ void facts_read_known(struct process_facts *out, pid_t pid, pid_t tid,
 bool facts_read_cpu_time(pid_t pid, pid_t tid, uint64_t *out_user_ms,
                          uint64_t *out_system_ms);
 void facts_deinit_process(struct process_facts *facts);
+
+// facts_read_limit reads a limit of the process. The kernel gives others' limits to a
+// process of the same user alone, but everybody may read them in /proc, on the line
+// that begins with title. lines keeps that file for the next limit; it is empty at
+// first. False: the limit is not known.
+bool facts_read_limit(pid_t pid, int resource, const char *title, struct text *lines,
+                      struct rlimit *out);
 
 enum { FACTS_ANCESTORS = 5 };
 

@@ -60,19 +60,13 @@ static uint64_t number_after(const struct text *text, const char *name)
     return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-// soft_limit reads a soft limit; 0: there is none. The kernel gives others' limits to a
-// process of the same user alone, but everybody may read them in /proc, by their title.
+// soft_limit reads a soft limit; 0: there is none.
 static uint64_t soft_limit(pid_t pid, int resource, const char *title)
 {
     struct rlimit limit;
-    struct text limits = { 0 };
-    uint64_t found = 0;
-    if (prlimit(pid, resource, NULL, &limit) == 0)
-        return limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : 0;
-    if (read_process_file(pid, "limits", STATUS_LIMIT_BYTES, &limits) == CH_OK)
-        found = number_after(&limits, title); // "unlimited" reads as 0
-    text_deinit(&limits);
-    return found;
+    struct text CH_CLEANUP(text_deinit) lines = { 0 };
+    const bool known = facts_read_limit(pid, resource, title, &lines, &limit);
+    return known && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : 0;
 }
 
 static bool find_resource(pid_t pid, struct crash_memory *out)
@@ -83,8 +77,8 @@ static bool find_resource(pid_t pid, struct crash_memory *out)
         const char *title;
         const char *line; // of /proc/PID/status, in KiB
     } resources[] = {
-        { RLIMIT_AS, "RLIMIT_AS", "\nMax address space", "\nVmSize:" },
-        { RLIMIT_DATA, "RLIMIT_DATA", "\nMax data size", "\nVmData:" },
+        { RLIMIT_AS, "RLIMIT_AS", "Max address space", "\nVmSize:" },
+        { RLIMIT_DATA, "RLIMIT_DATA", "Max data size", "\nVmData:" },
     };
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
         struct text status = { 0 };
@@ -356,7 +350,7 @@ static struct crash_stack stack_of(const struct capture *capture, uint64_t sp)
     stack.grows = mapping_has_path(mapping, "[stack]");
     if (stack.grows && capture_is_process(capture))
         stack.limit_bytes =
-            soft_limit(capture->memory.pid, RLIMIT_STACK, "\nMax stack size");
+            soft_limit(capture->memory.pid, RLIMIT_STACK, "Max stack size");
     uint64_t thread_end = (thread | (PAGE_BYTES - 1)) + 1;
     if (thread >= stack.start && thread > sp && thread_end < stack.end)
         stack.end = thread_end;

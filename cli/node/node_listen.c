@@ -298,11 +298,8 @@ static void accept_one(struct acceptor *acceptor)
         (void)close(fd);
         return;
     }
-    if (node_is_over_rate(acceptor->node, peer.pid)) {
-        reject(fd);
-        return;
-    }
-    if (acceptor->waiting_count == WAITING_MAX) {
+    if (node_is_over_rate(acceptor->node, peer.pid) ||
+        acceptor->waiting_count == WAITING_MAX) {
         reject(fd);
         return;
     }

@@ -145,14 +145,13 @@ static void describe_process(pid_t pid, struct node_entry *out, struct text *pro
 
 bool node_is_over_rate(struct node *node, pid_t pid)
 {
-    static const char why[] = "more crashes in a minute than --per-minute allows";
     struct text CH_CLEANUP(text_deinit) program = { 0 };
     struct node_entry entry;
     describe_process(pid, &entry, &program);
     entry.rejected = node_rates_take(&node->rates, entry.uid, program.bytes);
     if (entry.rejected == 0)
         return false;
-    entry.why = why;
+    entry.why = "more crashes in a minute than --per-minute allows";
     // Powers of two: a loop of crashes does not fill the ledger.
     if ((entry.rejected & (entry.rejected - 1)) == 0)
         node_ledger_add(&node->session.spool, &entry);

@@ -22,29 +22,27 @@
 #include <unistd.h>
 
 #include "agent/core/core_input.h"
+#include "agent/live/facts.h"
 #include "base/system/confine.h"
 #include "base/system/file.h"
 #include "cli/node/node.h"
 #include "images/read_file.h"
 
-enum { PATTERN_SIZE = 256, WORDS_MAX = 32, STATUS_BYTES = 64 << 10, NUMBER_BYTES = 16 };
+enum { PATTERN_SIZE = 256, WORDS_MAX = 32, NUMBER_BYTES = 16 };
 
 void node_then_prepare(struct node_then *then)
 {
-    struct text CH_CLEANUP(text_deinit) limits = { 0 };
+    struct text CH_CLEANUP(text_deinit) lines = { 0 };
     struct text CH_CLEANUP(text_deinit) name = { 0 };
-    static const char key[] = "Max core file size";
+    struct rlimit limit;
     char path[40];
     rights_read(then->pid, &then->rights);
     (void)snprintf(path, sizeof(path), "/proc/%d/cwd", then->pid);
     then->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     (void)snprintf(path, sizeof(path), "/proc/%d/root", then->pid);
     then->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (read_process_file(then->pid, "limits", STATUS_BYTES, &limits) == CH_OK) {
-        const char *at = strstr(limits.bytes, key);
-        at = at != NULL ? at + strlen(key) + strspn(at + strlen(key), " ") : "0";
-        then->limit_bytes = *at == 'u' ? UINT64_MAX : (uint64_t)strtoull(at, NULL, 10);
-    }
+    if (facts_read_limit(then->pid, RLIMIT_CORE, "Max core file size", &lines, &limit))
+        then->limit_bytes = limit.rlim_cur; // UINT64_MAX: unlimited
     if (read_process_file(then->pid, "comm", sizeof(then->comm) - 1, &name) !=
         CH_ERR_IO)
         (void)snprintf(then->comm, sizeof(then->comm), "%.*s",

@@ -32,6 +32,35 @@ static pid_t start_in_folder(const struct folder *folder)
     return 0;
 }
 
+// reads_limits_of returns true if what is read of the process, of another user, is what
+// we have inherited of it.
+static bool reads_limits_of(pid_t pid)
+{
+    struct text CH_CLEANUP(text_deinit) lines = { 0 };
+    struct rlimit ours[2];
+    struct rlimit found[2] = { 0 };
+    return setresuid(65534, 65534, 65534) == 0 &&
+           getrlimit(RLIMIT_NOFILE, &ours[0]) == 0 &&
+           getrlimit(RLIMIT_CORE, &ours[1]) == 0 &&
+           facts_read_limit(pid, RLIMIT_NOFILE, "Max open files", &lines, &found[0]) &&
+           facts_read_limit(pid, RLIMIT_CORE, "Max core file size", &lines,
+                            &found[1]) &&
+           lines.size != 0 && memcmp(found, ours, sizeof(ours)) == 0;
+}
+
+static void limits_of_another_users_process_are_those_in_its_file(void **state)
+{
+    (void)state;
+    int status = -1;
+    if (geteuid() != 0)
+        test_skip("it takes a process of another user");
+    pid_t child = fork();
+    if (child == 0)
+        _exit(reads_limits_of(getppid()) ? 0 : 1);
+    (void)waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
 // read_system writes what the process's root says of the system.
 static void read_system(pid_t pid, char out[static 64])
 {
@@ -121,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ancestors_are_the_same_with_proc_and_without),
+        cmocka_unit_test(limits_of_another_users_process_are_those_in_its_file),
         cmocka_unit_test_setup_teardown(
             a_root_that_is_remembered_is_read_anew_once_it_says_something_else,
             folder_setup, folder_teardown),

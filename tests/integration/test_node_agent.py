@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -150,6 +151,10 @@ class HeldByDebugger(core_handler.HeldByDebugger):
             self.assertEqual(len(report["threads"]), 4)
             self.assertEqual(names_of(crashed_thread(report))[:2], ["crash", "descend"])
             self.assertEqual(report["problems"], [])
+            # Root's process is read as a user that may not ask for its limits.
+            limits = report["surroundings"]["limits"]["descriptors"]
+            self.assertEqual((limits["soft"], limits["hard"]),
+                             resource.getrlimit(resource.RLIMIT_NOFILE))
             death, = ledger(scene)
             self.assertEqual((death["pid"], death["signal"], death["report"]),
                              (pid, signal.SIGSEGV, report["id"]))
