@@ -162,10 +162,10 @@ uint64_t node_rates_take(struct node_rates *rates, uid_t user, const char *progr
     if (rates->words == NULL || rates->limit == 0)
         return 0;
     uint64_t count = count_one(rates, who, minute);
+    if (count > rates->limit)
+        return count - rates->limit; // so its programs cannot fill the table
     for (const char *at = program; *at != 0; at++)
         who = (who ^ (uint8_t)*at) * 16777619u;
     uint64_t own = count_one(rates, who, minute);
-    if (own > share)
-        return own - share;
-    return count > rates->limit ? count - rates->limit : 0;
+    return own > share ? own - share : 0;
 }
