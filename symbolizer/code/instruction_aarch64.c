@@ -229,6 +229,38 @@ static bool read_cache(uint32_t word, struct instruction_operand *out)
     return true;
 }
 
+// element_scales are those of SVE's elements in memory, by the field dtype.
+static const uint8_t element_scales[16] = { 0, 0, 0, 0, 2, 1, 1, 1,
+                                            1, 1, 2, 2, 0, 0, 0, 3 };
+
+// read_scalable reads SVE's loads and stores at a base register alone: how many bytes
+// a vector has depends on the processor.
+static bool read_scalable(uint32_t word, struct instruction_operand *out)
+{
+    set_access(out, !word_bits(word, 30, 1), 0);
+    return true;
+}
+
+// read_scalable_index reads those that add an index.
+static bool read_scalable_index(uint32_t word, struct instruction_operand *out)
+{
+    bool is_store = word_bits(word, 30, 1);
+    bool has_type = !is_store && word_bits(word, 13, 3) < 4;
+    out->scale = (uint8_t)(1u << (has_type ? element_scales[word_bits(word, 21, 4)]
+                                           : word_bits(word, 23, 2)));
+    set_name(out->index, 'x', word_bits(word, 16, 5), "xzr");
+    return read_scalable(word, out);
+}
+
+// read_scalable_copy reads loads of one element into all of a vector.
+static bool read_scalable_copy(uint32_t word, struct instruction_operand *out)
+{
+    unsigned type = word_bits(word, 23, 2) << 2 | word_bits(word, 13, 2);
+    set_access(out, true, 1u << element_scales[type]);
+    out->displacement = (int64_t)word_bits(word, 16, 6) << element_scales[type];
+    return true;
+}
+
 // classes has the bits of mask as value; the first that fits counts.
 static const struct {
     uint32_t mask;
@@ -251,6 +283,15 @@ static const struct {
     { 0x3b200c00, 0x38200800, read_register_offset },
     { 0xff200400, 0xf8200400, read_authenticated },
     { 0xfffff000, 0xd50b7000, read_cache },
+    { 0xffffbc00, 0x85800000, read_scalable }, // LDR
+    { 0xffffbc00, 0xe5800000, read_scalable }, // STR
+    { 0xfe0fa000, 0xa400a000, read_scalable },
+    { 0xfe0fe000, 0xe400e000, read_scalable },
+    { 0xffc0e000, 0xe5804000, NULL }, // STR with a displacement
+    { 0xfe00c000, 0xa4004000, read_scalable_index },
+    { 0xfe00e000, 0xa400c000, read_scalable_index },
+    { 0xfe00c000, 0xe4004000, read_scalable_index },
+    { 0xfe408000, 0x84408000, read_scalable_copy },
 };
 
 bool instruction_operand_aarch64(uint32_t word, struct instruction_operand *out)
@@ -259,7 +300,7 @@ bool instruction_operand_aarch64(uint32_t word, struct instruction_operand *out)
         if ((word & classes[i].mask) != classes[i].value)
             continue;
         struct instruction_operand found = { .access = OPERAND_UNKNOWN };
-        if (!classes[i].read(word, &found))
+        if (classes[i].read == NULL || !classes[i].read(word, &found))
             return false;
         found.memory = true;
         if (found.scale == 0)

@@ -28,6 +28,8 @@ enum {
     PACDZA = 0xdac12be0,
     KEY_B = 1 << 10,
     DC_ZVA = 0xd50b7420,
+    PTRUE_P0_B = 0x2518e3e0,
+    SETFFR = 0x252c9000,
 };
 
 // One mapping: code, a page of data, and a gap that cannot be accessed.
@@ -74,8 +76,14 @@ static int is_exclusive_store(uint32_t word)
     return (word & 0x3fc00000) == 0x08000000 && (!is_pair || word >> 31 == 1);
 }
 
+static int is_scalable(uint32_t word)
+{
+    return (word & 0x9e000000) == 0x84000000;
+}
+
 // put_code writes the instruction, and before it what it needs to get at memory: the
-// exclusive load of an exclusive store, or the signing of a pointer.
+// exclusive load of an exclusive store, the signing of a pointer, or the predicate and
+// the fault register of SVE.
 static void put_code(uint32_t *to, uint32_t word)
 {
     uint32_t *first = to;
@@ -85,6 +93,10 @@ static void put_code(uint32_t *to, uint32_t word)
         *to++ = (word & ~0x1ffc1fu) | 0x5f7c1d;
     if ((word & 0xff200400) == 0xf8200400)
         *to++ = PACDZA | ((word & 1u << 23) != 0 ? KEY_B : 0) | (word >> 5 & 31);
+    if (is_scalable(word)) {
+        *to++ = PTRUE_P0_B;
+        *to++ = SETFFR;
+    }
     *to++ = word;
     *to++ = BRK;
     __builtin___clear_cache((char *)first, (char *)to);
@@ -118,11 +130,12 @@ static void protect(int protection)
 }
 
 // count_bytes gives how many bytes are accessed at displacement; 0: those of DC ZVA
-// depend on the processor.
+// and of vectors of SVE depend on the processor.
 static unsigned count_bytes(uint32_t word, intptr_t displacement)
 {
     intptr_t distance;
-    if ((word & 0xffffffe0) == DC_ZVA)
+    int is_copy = (word & 0xfe408000) == 0x84408000;
+    if ((word & 0xffffffe0) == DC_ZVA || (is_scalable(word) && !is_copy))
         return 0;
     for (unsigned bytes = 1; bytes <= BYTES_MAX; bytes++)
         if ((!is_literal(word, &distance) || bytes % 4 == 0) &&
