@@ -61,12 +61,12 @@ class Core:
         signal stopped."""
         index, flags, offset, _, size, _ = next(self.segments(PT_NOTE))
         added = struct.pack("<III8s", len(name) + 1, len(description), kind, name) + description
-        notes = b""
+        notes, many = b"", threads > 1
         starts = [at for at, _ in self.notes()] + [offset + size]
         stopped = [at for at, of in self.notes() if of == NT_PRSTATUS and self._signal_of(at)]
         for number, (at, of) in enumerate(self.notes()):
             notes += self.bytes[at:starts[number + 1]]
-            if of == NT_PRSTATUS and threads > 0 and (threads > 1 or at in stopped or not stopped):
+            if of == NT_PRSTATUS and threads > 0 and (many or at in stopped or not stopped):
                 notes += added
                 threads -= 1
         self._replace(index, PT_NOTE, flags, 0, notes)
