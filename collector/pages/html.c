@@ -11,6 +11,7 @@
 // SAYS_SIZE is the limit from which a cut string is followed by its whole size: in
 // narrow places that would be longer than the text itself.
 enum { SAYS_SIZE = 1000 };
+enum { GROUPED_SIZE = 48 }; // 20 characters, and three bytes for each third
 
 // is_deceptive is true for a character that is invisible or changes how its neighbours
 // look.
@@ -117,26 +118,25 @@ static enum hole hole_of(const char *conversion, size_t length)
     return HOLE_NONE;
 }
 
-static void write_html_string(struct text *out, const char *string, int limit)
-{
-    if (string != NULL)
-        html_escape(out, string, limit > 0 ? (size_t)limit : 0);
-}
-
-// write_grouped separates thousands by a thin space.
-static void write_grouped(struct text *out, long long number)
+// group_digits separates thousands by a thin space.
+static void group_digits(long long number, char out[GROUPED_SIZE])
 {
     char digits[24];
     int length = snprintf(digits, sizeof(digits), "%lld", number);
     for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
-            text_append_string(out, "\u2009");
-        text_append(out, &digits[i], 1);
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-') {
+            memcpy(out, "\u2009", 3);
+            out += 3;
+        }
+        *out++ = digits[i];
     }
+    *out = 0;
 }
 
 void html_write(struct text *out, const char *format, ...)
 {
+    const char *string = NULL;
+    char grouped[GROUPED_SIZE];
     va_list holes;
     va_start(holes, format);
     while (*format != 0) {
@@ -153,10 +153,11 @@ void html_write(struct text *out, const char *format, ...)
             break;
         case HOLE_CUT_STRING:
             limit = va_arg(holes, int);
-            write_html_string(out, va_arg(holes, const char *), limit);
-            break;
+            __attribute__((fallthrough));
         case HOLE_STRING:
-            write_html_string(out, va_arg(holes, const char *), limit);
+            string = va_arg(holes, const char *);
+            if (string != NULL)
+                html_escape(out, string, limit > 0 ? (size_t)limit : 0);
             break;
         case HOLE_INT:
             text_appendf(out, "%d", va_arg(holes, int));
@@ -171,7 +172,8 @@ void html_write(struct text *out, const char *format, ...)
             text_appendf(out, "%lld", va_arg(holes, long long));
             break;
         case HOLE_GROUPED:
-            write_grouped(out, va_arg(holes, long long));
+            group_digits(va_arg(holes, long long), grouped);
+            text_append_string(out, grouped);
             break;
         case HOLE_UNSIGNED_LONG:
             text_appendf(out, "%llu", va_arg(holes, unsigned long long));

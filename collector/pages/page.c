@@ -56,13 +56,13 @@ void page_end(struct text *out)
 
 void page_finish(struct http_request *request, enum ch_status status, const char *what)
 {
-    if (status != CH_OK) {
+    if (status == CH_OK) {
+        page_end(&request->answer.body);
+        request->answer.status = 200;
+        request->answer.content_type = "text/html; charset=utf-8";
+    } else {
         api_fail_store(request, status, what);
-        return;
     }
-    page_end(&request->answer.body);
-    request->answer.status = 200;
-    request->answer.content_type = "text/html; charset=utf-8";
 }
 
 void page_choose_zone(struct http_request *request)

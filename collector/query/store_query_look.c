@@ -84,8 +84,7 @@ static bool look_take_cached(struct store *store, struct text *out)
 static void look_cache(struct store *store, const struct text *list, int64_t now_ms)
 {
     pthread_mutex_lock(&store->lock);
-    text_deinit(&store->rising);
-    store->rising = (struct text){ 0 };
+    text_clear(&store->rising);
     text_append(&store->rising, list->bytes, list->size);
     cache_age_renew(&store->rising_age, list->size != 0 && text_ok(&store->rising),
                     now_ms);
