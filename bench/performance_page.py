@@ -49,7 +49,7 @@ HEAD = """# Performance
 <!-- Made by bench/performance_page.py from the figures.json of `make bench`: change that. -->
 
 `make bench` runs the scripts named here, in turn with other tools; the figures are medians. One that does not meet its target is
-marked as missed. [costs.md](costs.md) has costs while nothing crashes.
+marked as missed. For programs that do not crash, see [costs.md](costs.md).
 
 Measured on {processor}, {processors} processors, Linux {kernel}, load {load:.1f} at the start.
 
