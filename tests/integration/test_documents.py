@@ -124,6 +124,7 @@ def script_of(page, port):
                 lines.append(line)
     return "\n".join(lines).replace("8765", str(port))
 
+
 def mentioned():
     """Each command that no ```sh block has, with the page where it is."""
     found, run = {}, {line for page in documents() for block in blocks(page) for line in block.splitlines()}
