@@ -207,6 +207,8 @@ class Documents(unittest.TestCase):
 
     def shell(self, environment, text, *options):
         """How a command ends, and its output."""
+        if " " in BUILD:
+            self.skipTest("LD_PRELOAD and pkg-config take no blank")
         done = subprocess.run(["timeout", "120", "bash", *options, "-c", text], cwd=self.folder, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout.decode(errors="replace")
