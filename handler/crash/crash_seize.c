@@ -6,7 +6,8 @@
 // them might end the process, or replace it by another program.
 //
 // A thread that executes another program waits until those that we trace are reaped,
-// and we would wait for it in PTRACE_SEIZE: a timer, which exec deletes, ends that.
+// and we would wait for it in PTRACE_SEIZE: a timer, which exec deletes, ends that. On
+// a slow machine, each of many threads takes its time.
 //
 // The agent seizes the threads that are missed here, such as those created meanwhile,
 // and finds out why the kernel refuses one.
@@ -30,27 +31,20 @@ struct entry {
     char name[];
 };
 
-static char *write_path_text(char *to, const char *text)
-{
-    while (*text != 0)
-        *to++ = *text++;
-    return to;
-}
-
-// open_tasks opens the folder in /proc with the threads of the process.
+// open_tasks opens the folder in /proc with the threads of the process. It writes the
+// path from its end.
 static int open_tasks(uint32_t pid)
 {
     char path[32];
-    char digits[10];
-    size_t count = 0;
+    char *at = path + sizeof(path);
+    for (size_t i = sizeof("/task"); i > 0; i--)
+        *--at = "/task"[i - 1];
     do {
-        digits[count++] = (char)('0' + pid % 10);
+        *--at = (char)('0' + pid % 10);
     } while ((pid /= 10) != 0);
-    char *end = write_path_text(path, "/proc/");
-    while (count != 0)
-        *end++ = digits[--count];
-    *write_path_text(end, "/task") = 0;
-    return sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = sizeof("/proc/") - 1; i > 0; i--)
+        *--at = "/proc/"[i - 1];
+    return sys_open(at, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void seize_thread(int32_t tid)
@@ -108,7 +102,7 @@ static void seize_folder(int fd)
 
 void crash_seize_others(const char *agent)
 {
-    enum { LIMIT_NS = 500000000, FOLDER_LINKS = 2 };
+    enum { LEAST = 120, PER_THREAD_BITS = 22, FOLDER_LINKS = 2 }; // 4 ms for a thread
     const struct sys_timer_event event = { .signal = SIGKILL };
     const int32_t pid = (int32_t)(crash_state.claim >> 32);
     struct stat folder = { .st_nlink = 0 };
@@ -117,8 +111,8 @@ void crash_seize_others(const char *agent)
     // The kernel counts the threads as folders in this one.
     if (fd >= 0 && sys_status(fd, &folder) == 0 &&
         sys_timer_create(&event, &timer) == 0) {
-        sys_timer_set(timer, LIMIT_NS);
         size_t count = (size_t)folder.st_nlink - FOLDER_LINKS;
+        sys_timer_set(timer, (count + LEAST) << PER_THREAD_BITS);
         if (seize_next_ids(pid, count) < count)
             seize_folder(fd);
         sys_timer_delete(timer);
