@@ -157,7 +157,7 @@ system: packages
 # The tree in a machine of qemu's for AArch64: its tests that crash programs.
 aarch64-system: deps
 	packaging/install-packages packaging/more-packages.txt
-	tests/check-aarch64 $(JOBS) build
+	tests/check-aarch64 $(JOBS) machine
 	tests/check-system --arch aarch64
 
 # Root leaves building to the user who owns the tree.
