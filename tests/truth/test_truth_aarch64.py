@@ -141,6 +141,8 @@ class Scene(test_core_aarch64.ForeignScene):
                 os.remove(path)
         if done.returncode >= 0:
             raise test_sentences.Impossible(f"it ended with {done.returncode}")
+        if not cores:
+            raise test_sentences.Impossible("qemu left no core")
         return types.SimpleNamespace(signal=-done.returncode), cores[0]
 
     def complete(self, path, *options):
