@@ -18,8 +18,7 @@ uint32_t crash_refused_calls;
 
 _Static_assert(offsetof(struct context_liveness, ended) == 0, "the state points to it");
 
-// crash_realtime_ns makes no system call where libc finds the kernel's vDSO, which has
-// this clock with every source. Valgrind hides it, and kernels may have none.
+// crash_realtime_ns makes no system call where libc finds the vDSO; Valgrind hides it.
 uint64_t crash_realtime_ns(void)
 {
     struct timespec now = { 0 };

@@ -242,8 +242,7 @@ static bool before_filter(void)
 static void after_filter(bool set, const void *filter)
 {
     uint32_t refused = set ? filter_refused(filter) : 0;
-    // A program that is executed has the filter, and its library would not know.
-    if (refused != 0)
+    if (refused != 0) // a library that starts below the filter does not know it
         preload_leave_out();
     if (getauxval(AT_SYSINFO_EHDR) != 0) // libc finds the clock there
         refused &= ~(uint32_t)CRASH_CALLS_CLOCK;
