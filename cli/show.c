@@ -216,19 +216,6 @@ static enum ch_status swift_json_write(const json_t *report, bool crashed_only,
     return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
 }
 
-// print_expanded prints the report with every frame in its place.
-static int print_expanded(const json_t *report)
-{
-    struct text CH_CLEANUP(text_deinit) json = { 0 };
-    return command_print_text(report_print_expanded(report, &json), &json);
-}
-
-static int print_swift_json(const json_t *report, bool crashed)
-{
-    struct text CH_CLEANUP(text_deinit) json = { 0 };
-    return command_print_text(swift_json_write(report, crashed, &json), &json);
-}
-
 // print_as_sent prints what a collector would get, byte for byte.
 static int print_as_sent(const struct session *session, json_t *report)
 {
@@ -317,6 +304,7 @@ static int run_show(const struct options *options)
         strcmp(format, "markdown") != 0 && strcmp(format, "swift-json") != 0)
         return command_misused(
             "show: --format '%s': text, json, markdown or swift-json", format);
+    struct text CH_CLEANUP(text_deinit) json = { 0 };
     if (options->argument_count > 1 && !is_artefact_at(options->arguments[0]))
         return command_misused("show: '%s' is no artefact with reports",
                                options->arguments[0]);
@@ -331,9 +319,9 @@ static int run_show(const struct options *options)
     if (options_given(options, "as-sent"))
         return print_as_sent(&session, report);
     if (strcmp(format, "json") == 0)
-        return print_expanded(report);
+        return command_print_text(report_print_expanded(report, &json), &json);
     if (strcmp(format, "swift-json") == 0)
-        return print_swift_json(report, crashed);
+        return command_print_text(swift_json_write(report, crashed, &json), &json);
     if (strcmp(format, "text") == 0)
         return print_shown(report, &session, crashed);
     markdown_write(report, crashed, stdout);

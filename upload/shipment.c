@@ -79,13 +79,6 @@ void verdict_down(struct verdict *out, const char *format, ...)
     out->target_down = true;
 }
 
-static bool temporary(int status)
-{
-    // Request Timeout, Too Early and Too Many Requests ask the client to try again
-    // later.
-    return status >= 500 || status == 408 || status == 425 || status == 429;
-}
-
 // plain_body copies a server's message, which is not to be trusted, as one printable
 // line.
 static void plain_body(const char *words, char *to, size_t size)
@@ -105,7 +98,11 @@ void verdict_refused(const struct http_reply *reply, const char *what,
     // Where the token is wrong, the user can correct it: the report waits.
     bool refused_access =
         reply->status == 401 || reply->status == 403 || reply->status == 407;
-    if (temporary(reply->status) || refused_access) {
+    // Request Timeout, Too Early and Too Many Requests ask the client to try again
+    // later.
+    bool temporary = reply->status >= 500 || reply->status == 408 ||
+                     reply->status == 425 || reply->status == 429;
+    if (temporary || refused_access) {
         verdict_down(out, "it answered %d%s%s", reply->status, colon, said);
     } else if (reply->status >= 400) {
         out->state = TARGET_FAILED;

@@ -20,13 +20,6 @@ bool collector_is_url(const char *argument)
            strncmp(argument, "https://", 8) == 0;
 }
 
-// append_server appends the scheme and host of an address.
-static void append_server(struct text *out, const char *url)
-{
-    size_t scheme = strcspn(url, ":") + strlen("://");
-    text_append(out, url, scheme + strcspn(url + scheme, "/?#"));
-}
-
 enum ch_status collector_base(const struct session *session, const char *url,
                               struct text *out)
 {
@@ -36,7 +29,8 @@ enum ch_status collector_base(const struct session *session, const char *url,
         struct text CH_CLEANUP(text_deinit) one = { 0 };
         text_append(&one, at, length);
         if (text_ok(&one) && collector_is_url(one.bytes)) {
-            append_server(out, one.bytes);
+            size_t scheme = strcspn(one.bytes, ":") + strlen("://");
+            text_append(out, one.bytes, scheme + strcspn(one.bytes + scheme, "/?#"));
             return text_ok(out) ? CH_OK : CH_ERR_NO_MEMORY;
         }
         at += length;

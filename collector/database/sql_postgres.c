@@ -226,12 +226,6 @@ static bool postgres_link_again(struct postgres_link *link)
     return link_begin(link);
 }
 
-static void postgres_link_close(struct postgres_link *link)
-{
-    PQfinish(link->connection);
-    link->connection = NULL;
-}
-
 enum {
     NUMBER_SIZE = 24,
     NAME_SIZE = 16,
@@ -657,7 +651,7 @@ static const void *postgres_row_bytes(const struct sql_row *row, int column,
 static void postgres_close(struct sql *sql)
 {
     struct postgres *postgres = (struct postgres *)sql;
-    postgres_link_close(&postgres->link);
+    PQfinish(postgres->link.connection);
     free(postgres->awaited);
     free(postgres);
 }

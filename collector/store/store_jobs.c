@@ -102,19 +102,15 @@ static enum ch_status read_claimed(struct store *store, const struct claim *clai
     return status;
 }
 
-// is_claimable looks whether there is anything to claim, so that an idle collector
-// writes nothing. It does not count: after an upgrade there may be a job a report.
-static enum ch_status is_claimable(struct store *store, int64_t *out)
-{
-    struct sql_value now = sql_number(timestamp_now());
-    return store_ask(store, STORE_JOB_DUE, &now, 1, sql_take_number, out);
-}
-
 enum ch_status store_claim(struct store *store, const struct store_claiming *claiming,
                            size_t *out_count, char error[STORE_ERROR_SIZE])
 {
     int64_t any = 0;
-    enum ch_status status = is_claimable(store, &any);
+    struct sql_value now = sql_number(timestamp_now());
+    // An idle collector writes nothing. Jobs are not counted: after an upgrade there
+    // may be one a report.
+    enum ch_status status =
+        store_ask(store, STORE_JOB_DUE, &now, 1, sql_take_number, &any);
     *out_count = 0;
     snprintf(error, STORE_ERROR_SIZE, "cannot read what is to be named");
     if (status != CH_OK || any == 0)

@@ -356,12 +356,6 @@ static bool value_is_none(const char *value, size_t length)
     return length == 0;
 }
 
-static bool value_ends_in(const char *value, size_t length, const char *end)
-{
-    size_t n = strlen(end);
-    return n <= length && strncasecmp(value + length - n, end, n) == 0;
-}
-
 static bool value_is_path(const char *value, size_t length)
 {
     static const char *const starts[] = { "/", "./", "../", "~/" };
@@ -374,7 +368,8 @@ static bool value_is_path(const char *value, size_t length)
             return true;
     }
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        if (value_ends_in(value, length, ends[i]))
+        size_t n = strlen(ends[i]);
+        if (n <= length && strncasecmp(value + length - n, ends[i], n) == 0)
             return true;
     }
     return false;
