@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ struct fatal_call {
     int file;       // of the place, if it has one
     int line;       // 0: it has none
     bool format;    // the text is one
+    bool bytes;     // it is no text, but how many could not be allocated
+    bool go;        // it is a string of Go
     uint8_t member; // a line of a log is where this member of the argument leads,
     uint8_t within; // so far in there
 };
@@ -50,6 +53,9 @@ static const struct fatal_call fatal_calls[] = {
       .text = 0,
       .member = 8,
       .within = 4 },
+    { .name = "alloc::alloc::handle_alloc_error", .text = 1, .bytes = true },
+    { .name = "runtime.throw", .go = true },
+    { .name = "runtime.fatal", .go = true },
 };
 
 static const struct fatal_call *fatal_call_of(const char *function)
@@ -143,13 +149,25 @@ static void append_check(const char *expression, const char *file, uint64_t line
         text_appendf(out, " (%s: %u)", file, (unsigned)line);
 }
 
-// fatal_message makes the message of a call: FILE:LINE: TEXT, or that of a check.
-static json_t *fatal_message(struct argument_trace *trace, size_t caller,
-                             const struct fatal_call *call)
+// append_go appends a string of Go, which is passed in rax and rbx.
+static void append_go(struct argument_trace *trace, size_t caller, struct text *out)
+{
+    enum { RAX = 0, RBX = 3 };
+    char text[FATAL_TEXT_MAX];
+    uint64_t at;
+    uint64_t size;
+    if (trace->stack->arch->id == UNWIND_ARCH_AMD64 &&
+        argument_trace_value(trace, caller, RAX, &at) &&
+        argument_trace_value(trace, caller, RBX, &size) && size < FATAL_TEXT_MAX &&
+        fatal_text(trace->stack, at, text))
+        text_appendf(out, "fatal error: %.*s", (int)size, text);
+}
+
+// fatal_append appends the message of a call: FILE:LINE: TEXT, or that of a check.
+static void fatal_append(struct argument_trace *trace, size_t caller,
+                         const struct fatal_call *call, struct text *out)
 {
     const struct argument_stack *stack = trace->stack;
-    const struct symbolizer_options *options = stack->options;
-    struct text CH_CLEANUP(text_deinit) message = { 0 };
     char text[FATAL_TEXT_MAX];
     char file[FATAL_TEXT_MAX];
     uint64_t at;
@@ -159,23 +177,40 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
         (call->member != 0 &&
          memory_read_word(stack->memory, at + call->member, &at) != CH_OK) ||
         !fatal_text(stack, at + call->within, text))
-        return NULL;
+        return;
     bool placed = call->line != 0 &&
                   fatal_argument(trace, caller, call->file, &place) &&
                   fatal_argument(trace, caller, call->line, &line) &&
                   fatal_text(stack, place, file);
     bool check = call->line != 0 && !call->format;
     if (placed && !check)
-        text_appendf(&message, "%s:%u: ", file, (unsigned)line);
+        text_appendf(out, "%s:%u: ", file, (unsigned)line);
     if (check)
-        append_check(text, placed ? file : NULL, line, &message);
+        append_check(text, placed ? file : NULL, line, out);
     else if (call->member != 0)
-        append_logged(text, &message);
+        append_logged(text, out);
     else if (call->format)
-        append_filled(trace, caller, call->text + 1, text, &message);
+        append_filled(trace, caller, call->text + 1, text, out);
     else
-        text_append_string(&message, text);
+        text_append_string(out, text);
+}
+
+// fatal_message makes the message of a call, masked.
+static json_t *fatal_message(struct argument_trace *trace, size_t caller,
+                             const struct fatal_call *call)
+{
+    const struct symbolizer_options *options = trace->stack->options;
+    struct text CH_CLEANUP(text_deinit) message = { 0 };
     struct text CH_CLEANUP(text_deinit) masked = { 0 };
+    uint64_t bytes;
+    if (call->go)
+        append_go(trace, caller, &message);
+    else if (!call->bytes)
+        fatal_append(trace, caller, call, &message);
+    else if (fatal_argument(trace, caller, call->text, &bytes))
+        text_appendf(&message, "memory allocation of %" PRIu64 " bytes failed", bytes);
+    else
+        text_append_string(&message, "memory allocation failed");
     if (options->sanitize && text_ok(&message))
         sanitize_string(message.bytes, options->home, &masked);
     const struct text *shown = options->sanitize ? &masked : &message;

@@ -161,6 +161,25 @@ func recovered() {
 	panic("the second")
 }
 
+// case asleep
+//   kind: abort
+//   says: The program aborted: fatal error: all goroutines are asleep - deadlock!$
+//
+//go:noinline
+func asleep() {
+	select {}
+}
+
+// case overflows
+//   kind: abort
+//   says: The program aborted: fatal error: stack overflow$
+//   ways: live
+//
+//go:noinline
+func overflows(depth int) int {
+	return overflows(depth+1) + depth
+}
+
 func main() {
 	switch os.Args[1] {
 	case "nilRead":
@@ -189,6 +208,10 @@ func main() {
 		inGoroutine()
 	case "nilFunction":
 		nilFunction(nil)
+	case "asleep":
+		asleep()
+	case "overflows":
+		sink = overflows(len(os.Args))
 	case "recovered":
 		recovered()
 	}

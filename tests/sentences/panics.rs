@@ -209,6 +209,24 @@ fn black_box<T>(mut value: T) -> T {
     value
 }
 
+// case no_memory
+//   kind: abort
+//   says: The program aborted: memory allocation( of 777 bytes)? failed$
+#[inline(never)]
+fn no_memory() {
+    std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u8; 777]>());
+}
+
+// case grows
+//   kind: abort
+//   says: The program aborted: memory allocation( of \d+ bytes)? failed$
+#[inline(never)]
+fn grows() {
+    let mut items: Vec<u8> = Vec::new();
+    items.reserve_exact(1usize << (44 + std::env::args().count()));
+    println!("{}", items.capacity());
+}
+
 fn main() {
     match std::env::args().nth(1).unwrap().as_str() {
         "panics" => panics(),
@@ -231,6 +249,8 @@ fn main() {
         "in_thread" => in_thread(),
         "caught_before" => caught_before(),
         "wild_write" => wild_write(),
+        "no_memory" => no_memory(),
+        "grows" => grows(),
         _ => (),
     }
 }
