@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/summary/crash_kind.h"
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
 #include "symbolizer/fault/fault.h"
@@ -299,6 +300,23 @@ bool fault_name_passed(struct fault *f)
     f->function = function;
     f->passed_as = function->roles[bad];
     return true;
+}
+
+bool fault_name_passed_null(struct fault *f)
+{
+    size_t caller = fault_caller(f);
+    const struct argument_step *step =
+        caller != 0 ? argument_trace_step(&f->trace, caller) : NULL;
+    uint64_t value;
+    int nulls = 0;
+    if (step == NULL || step->effects.flow != INSTRUCTION_CALLS ||
+        !crash_words_is_kind(f->crash, CRASH_KIND_BIT(NULL_DEREFERENCE)))
+        return false;
+    for (size_t i = 0; i < LIBRARY_POINTERS; i++)
+        nulls +=
+            argument_trace_value(&f->trace, caller, fault_argument(f, i), &value) &&
+            value == 0;
+    return nulls == 1 && fault_take_null(f, caller, step);
 }
 
 // fault_pointer gives the value of a pointer that was passed in a register.

@@ -82,6 +82,19 @@ bool fault_name_passed(struct fault *f);
 // library, which failed past the end of what it was passed a pointer to.
 bool fault_name_length(struct fault *f);
 
+// fault_name_passed_null names the null pointer that the program passed as a constant
+// to the library that failed at it, in the only register that has one.
+bool fault_name_passed_null(struct fault *f);
+
+// fault_take_variable names a variable of the call, which has the value.
+bool fault_take_variable(const struct argument_call *call,
+                         const struct argument_variable *variable, uint64_t value,
+                         struct argument_named *out);
+
+// fault_take_null names the only variable of call index, at step, that the compiler
+// knew to be a null pointer and replaced by 0. False: there is none, or several.
+bool fault_take_null(struct fault *f, size_t index, const struct argument_step *step);
+
 // fault_name_freed names the pointer with which the program called free, realloc or
 // delete, where malloc found that it is none of a block, or that the block is damaged.
 bool fault_name_freed(struct fault *f);

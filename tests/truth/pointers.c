@@ -286,6 +286,7 @@ static int hour_of_null(void)
 
 OWN long total_of(const pthread_mutex_t *lock)
 {
+    __asm__ volatile("" : "+r"(lock)); // or clang -O3 has the caller read the total
     const struct counter *whole = (const struct counter *)((const char *)lock - 8);
     long value = whole->total;
     __asm__ volatile("" : "+r"(value));
@@ -536,6 +537,62 @@ static int number_in_union(void)
     return text_of_number(&from);
 }
 
+// case letter_of_literal
+//   kind: write-to-read-only
+//   says: Write to 0x[0-9a-f]+, which is read-only memory.*; `text`, .* of set_letter,
+//     is
+//   variable: text
+//   in: set_letter
+OWN void set_letter(char *text)
+{
+    text[2] = 'x';
+    __asm__ volatile("" : : "r"(text) : "memory");
+}
+
+static int letter_of_literal(void)
+{
+    set_letter((char *)((uintptr_t) "literal" + (uintptr_t)zero));
+    return 0;
+}
+
+// The compiler knows this argument, and passes 0.
+OWN size_t length_of_name(const char *name, int more)
+{
+    size_t length = strlen(name);
+    __asm__ volatile("" : "+r"(length));
+    return length + (size_t)more;
+}
+
+// case known_null
+//   kind: null-dereference
+//   in: length_of_name
+//   says: Read from 0x0, through a null pointer
+//   variable: name
+//   builds: -static -musl
+static int known_null(void)
+{
+    return (int)length_of_name(NULL, (int)number);
+}
+
+// It cannot tell which of these two is null.
+OWN size_t length_of_either(const char *first, const char *second)
+{
+    size_t length = strlen(first);
+    __asm__ volatile("" : "+r"(length));
+    return length + (second == NULL);
+}
+
+// case one_of_two
+//   kind: null-dereference
+//   in: length_of_either
+//   says: Read from 0x0, through a null pointer
+//   variable: first|none
+//   builds: -static -musl
+static int one_of_two(void)
+{
+    return (int)length_of_either(NULL, NULL);
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
@@ -564,6 +621,9 @@ static const struct {
     { "number_as_pointer", number_as_pointer },
     { "number_in_union", number_in_union },
     { "index_in_union", index_in_union },
+    { "letter_of_literal", letter_of_literal },
+    { "known_null", known_null },
+    { "one_of_two", one_of_two },
 };
 
 int main(int argc, char **argv)
