@@ -53,7 +53,7 @@ static const struct fatal_call fatal_calls[] = {
       .text = 0,
       .member = 8,
       .within = 4 },
-    { .name = "alloc::alloc::handle_alloc_error", .text = 1, .bytes = true },
+    { .name = "alloc::alloc::handle_alloc_error", .bytes = true },
     { .name = "runtime.throw", .go = true },
     { .name = "runtime.fatal", .go = true },
 };
@@ -195,6 +195,27 @@ static void fatal_append(struct argument_trace *trace, size_t caller,
         text_append_string(out, text);
 }
 
+static bool is_alignment(uint64_t value)
+{
+    const uint64_t most = 1u << 29; // of a type of Rust
+    return value != 0 && (value & (value - 1)) == 0 && value <= most;
+}
+
+// fatal_bytes reads the size in a Layout of Rust, which is passed beside its alignment,
+// before or after it by version. False: both may be the one or the other.
+static bool fatal_bytes(struct argument_trace *trace, size_t caller, uint64_t *out)
+{
+    uint64_t first;
+    uint64_t second;
+    if (!fatal_argument(trace, caller, 0, &first) ||
+        !fatal_argument(trace, caller, 1, &second) ||
+        (is_alignment(first) == is_alignment(second) &&
+         (first != second || !is_alignment(first))))
+        return false;
+    *out = is_alignment(first) ? second : first;
+    return true;
+}
+
 // fatal_message makes the message of a call, masked.
 static json_t *fatal_message(struct argument_trace *trace, size_t caller,
                              const struct fatal_call *call)
@@ -207,7 +228,7 @@ static json_t *fatal_message(struct argument_trace *trace, size_t caller,
         append_go(trace, caller, &message);
     else if (!call->bytes)
         fatal_append(trace, caller, call, &message);
-    else if (fatal_argument(trace, caller, call->text, &bytes))
+    else if (fatal_bytes(trace, caller, &bytes))
         text_appendf(&message, "memory allocation of %" PRIu64 " bytes failed", bytes);
     else
         text_append_string(&message, "memory allocation failed");
