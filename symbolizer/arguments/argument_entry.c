@@ -18,6 +18,16 @@ bool argument_entry_symbol(const struct argument_call *call,
     return true;
 }
 
+const struct argument_scan *argument_entry_code(const struct argument_call *call)
+{
+    struct argument_symbol symbol;
+    if (!argument_entry_symbol(call, &symbol))
+        return NULL;
+    const struct argument_scan *scan =
+        argument_image_scan_any(call->image, symbol.vaddr, symbol.size);
+    return scan != NULL && scan->usable ? scan : NULL;
+}
+
 // code is the function of a call.
 struct code {
     const struct argument_call *call;
@@ -251,4 +261,50 @@ bool argument_entry_held(const struct argument_stack *stack, size_t index, uint8
         return false;
     memcpy(out, word, sizeof(word));
     return true;
+}
+
+// entry_step_back goes back from step *at to the one that set the register, and to the
+// register that it copied or added a constant to. False: that is not known.
+static bool entry_step_back(const struct argument_scan *scan, size_t *at, uint8_t *reg,
+                            int64_t *added)
+{
+    const struct instruction_effects *effects;
+    do {
+        if (argument_scan_is_joined(scan, *at))
+            return false;
+        effects = &scan->code.steps[--*at].effects;
+        if (effects->flow == INSTRUCTION_CALLS)
+            return false;
+    } while (!(effects->written >> *reg & 1));
+    const struct instruction_memory *memory = &effects->memory;
+    bool sum = effects->action == INSTRUCTION_ADDRESSES &&
+               memory->index == INSTRUCTION_NO_REGISTER &&
+               memory->base < ARGUMENT_GENERAL_REGISTERS;
+    bool copy = effects->action == INSTRUCTION_MOVES && effects->bytes == 8;
+    bool more = effects->action == INSTRUCTION_ADDS;
+    *added += sum ? memory->displacement : more ? effects->constant : 0;
+    *reg = sum ? memory->base : copy ? effects->from : *reg;
+    return (sum || copy || more) && effects->base_added == 0;
+}
+
+bool argument_entry_made(const struct argument_call *call, uint64_t vaddr, uint8_t *reg,
+                         int64_t *out_added)
+{
+    enum { STEPS_MAX = 8 };
+    struct argument_point point;
+    const struct argument_scan *scan = argument_entry_code(call);
+    size_t at = scan != NULL ? argument_code_find(&scan->code, vaddr) : SIZE_MAX;
+    *out_added = 0;
+    for (int i = 0; i < STEPS_MAX && at != SIZE_MAX; i++) {
+        if (!argument_scan_before(scan, scan->code.steps[at].vaddr, &point))
+            return false;
+        const struct argument_content *content = &point.state.places[*reg];
+        if (content->kind == ARGUMENT_OF_ENTRY && content->bytes == 8) {
+            *reg = (uint8_t)content->number;
+            return true;
+        }
+        if (!entry_step_back(scan, &at, reg, out_added))
+            return false;
+    }
+    return false;
 }

@@ -23,6 +23,9 @@ struct argument_entry {
 bool argument_entry_symbol(const struct argument_call *call,
                            struct argument_symbol *out);
 
+// argument_entry_code gives the decoded function of a call; NULL: it cannot be decoded.
+const struct argument_scan *argument_entry_code(const struct argument_call *call);
+
 // argument_entry_find finds the value of register reg when call index of stack began.
 // CH_ERR_NOT_FOUND: nothing proves one.
 CH_CHECKED enum ch_status argument_entry_find(const struct argument_stack *stack,
@@ -33,3 +36,9 @@ CH_CHECKED enum ch_status argument_entry_find(const struct argument_stack *stack
 // entered, if the function still has it, as its code proves. It was the caller's then.
 bool argument_entry_held(const struct argument_stack *stack, size_t index, uint8_t reg,
                          uint64_t *out);
+
+// argument_entry_made gives the register whose value at the entry of a call's function,
+// with a constant added to it, is that of *reg before the instruction at vaddr: the one
+// replaces the other. False: the code does not prove that.
+bool argument_entry_made(const struct argument_call *call, uint64_t vaddr, uint8_t *reg,
+                         int64_t *out_added);

@@ -340,16 +340,68 @@ static bool fault_name_far(struct fault *f)
     return false;
 }
 
+// fault_is_led_from returns true if the variable is a null pointer to an object that
+// has what was accessed, after its first bytes: these are at 0, which programs write to
+// in order to crash, too.
+static bool fault_is_led_from(const struct fault *f,
+                              const struct argument_variable *variable)
+{
+    const struct type_table *table = &f->innermost->image->types.table;
+    const struct type *pointer = &table->types[type_strip(table, variable->type)];
+    const json_t *access = json_object_get(f->crash, "access");
+    struct text CH_CLEANUP(text_deinit) path = { 0 };
+    struct argument_part part = { type_strip(table, pointer->target), 0,
+                                  (uint64_t)report_integer(access, "size", 0), false };
+    return variable->is_null && pointer->kind == TYPE_POINTER &&
+           report_address(access, "address", &part.offset) && part.offset != 0 &&
+           argument_path_append(table, &part, "->", &path);
+}
+
+// fault_take_variable names a variable of the call, which has the value.
+static bool fault_take_variable(const struct argument_call *call,
+                                const struct argument_variable *variable,
+                                uint64_t value, struct argument_named *out)
+{
+    *out = (struct argument_named){ .expression = out->expression,
+                                    .call = call,
+                                    .frame = variable->frame,
+                                    .scale = 1,
+                                    .value = value,
+                                    .type = variable->type,
+                                    .role = variable->role,
+                                    .variable = true,
+                                    .has_value = true };
+    text_clear(&out->expression);
+    text_append_string(&out->expression, variable->name);
+    return text_ok(&out->expression);
+}
+
 // fault_name_constant names the null pointer that the compiler made a constant address
 // of: the only one of the innermost function that leads there.
 static bool fault_name_constant(struct fault *f)
 {
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
-    return crash_words_is_kind(f->crash, operand_kinds) && step != NULL &&
-           step->effects.memory.used &&
-           step->effects.memory.base == INSTRUCTION_NO_REGISTER &&
-           step->effects.memory.index == INSTRUCTION_NO_REGISTER &&
-           fault_take_null(f, 0, step);
+    const struct argument_scope *scope = &f->trace.scope;
+    const struct argument_variable *found = NULL;
+    if (!crash_words_is_kind(f->crash, operand_kinds) || step == NULL ||
+        !step->effects.memory.used ||
+        step->effects.memory.base != INSTRUCTION_NO_REGISTER ||
+        step->effects.memory.index != INSTRUCTION_NO_REGISTER ||
+        !argument_scope_read(&f->trace.scope, f->trace.stack, 0, step->vaddr,
+                             f->trace.frames))
+        return false;
+    for (size_t i = 0; i < scope->count; i++) {
+        if (!fault_is_led_from(f, &scope->variables[i]))
+            continue;
+        if (found != NULL && found->frame == scope->variables[i].frame)
+            return false;
+        found = found == NULL ? &scope->variables[i] : found;
+    }
+    if (found == NULL)
+        return false;
+    f->value = 0;
+    f->likely = true;
+    return fault_take_variable(f->innermost, found, 0, &f->named);
 }
 
 static bool fault_name_operand(struct fault *f)
@@ -769,10 +821,9 @@ static void fault_forget(struct fault *f)
 static bool fault_name(struct fault *f)
 {
     static bool (*const ways[])(struct fault *) = {
-        fault_name_freed,   fault_name_target,      fault_name_passed,
-        fault_name_operand, fault_name_constant,    fault_name_divisor,
-        fault_name_length,  fault_name_index,       fault_name_far,
-        fault_name_outer,   fault_name_passed_null,
+        fault_name_freed,   fault_name_target,   fault_name_entered, fault_name_passed,
+        fault_name_operand, fault_name_constant, fault_name_divisor, fault_name_length,
+        fault_name_index,   fault_name_far,      fault_name_outer,
     };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !f->refused; i++) {
         fault_forget(f);
@@ -800,6 +851,8 @@ static json_t *fault_find(struct fault *f)
     json_t *nearest = f->container == NULL && (variable == NULL || fault_runs_on(f))
                           ? argument_index_nearest(&f->trace, f->crash)
                           : NULL;
+    if (variable == NULL && f->null)
+        variable = json_pack("{s:n}", "value");
     if (nearest != NULL && variable == NULL)
         variable = json_object();
     if (nearest != NULL)

@@ -2,10 +2,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/summary/crash_kind.h"
 #include "report/summary/crash_words.h"
 #include "report/value/report.h"
+#include "symbolizer/arguments/argument_entry.h"
 #include "symbolizer/fault/fault.h"
+
+// fault_slot gives the vaddr of the slot that the call of step goes through; 0: none.
+static uint64_t fault_slot(const struct argument_call *caller,
+                           const struct argument_step *step)
+{
+    const struct instruction_memory *memory = &step->effects.memory;
+    if (step->effects.target != 0)
+        return library_functions_slot_of_stub(caller->image, step->effects.target);
+    return memory->used && memory->base == INSTRUCTION_PC
+               ? step->vaddr + step->effects.length + (uint64_t)memory->displacement
+               : 0;
+}
 
 // fault_library_function gives the library's function that the call of step in the
 // caller at index is one of; NULL: another.
@@ -14,14 +26,9 @@ fault_library_function(const struct fault *f, size_t index,
                        const struct argument_step *step)
 {
     const struct argument_call *caller = &f->trace.stack->calls[index];
-    const struct instruction_memory *memory = &step->effects.memory;
-    const char *name = NULL;
-    if (step->effects.target != 0)
-        name = library_functions_import_of_stub(caller->image, step->effects.target);
-    else if (memory->used && memory->base == INSTRUCTION_PC)
-        name = library_functions_import_of_slot(caller->image,
-                                                step->vaddr + step->effects.length +
-                                                    (uint64_t)memory->displacement);
+    uint64_t slot = fault_slot(caller, step);
+    const char *name =
+        slot != 0 ? library_functions_import_of_slot(caller->image, slot) : NULL;
     const struct library_function *found =
         name != NULL ? library_functions_find(name) : NULL;
     const char *called =
@@ -302,21 +309,61 @@ bool fault_name_passed(struct fault *f)
     return true;
 }
 
-bool fault_name_passed_null(struct fault *f)
+// fault_is_entered returns true if the call of step in the call after index entered
+// the function of index, and no jump led on from there.
+static bool fault_is_entered(const struct fault *f, size_t index,
+                             const struct argument_step *step)
 {
-    size_t caller = fault_caller(f);
-    const struct argument_step *step =
-        caller != 0 ? argument_trace_step(&f->trace, caller) : NULL;
-    uint64_t value;
-    int nulls = 0;
-    if (step == NULL || step->effects.flow != INSTRUCTION_CALLS ||
-        !crash_words_is_kind(f->crash, CRASH_KIND_BIT(NULL_DEREFERENCE)))
+    const struct argument_call *callee = &f->trace.stack->calls[index];
+    const struct argument_call *caller = callee + 1;
+    struct argument_symbol symbol;
+    uint64_t entered = step->effects.target + caller->image->bias;
+    uint64_t slot = fault_slot(caller, step);
+    return step->effects.flow == INSTRUCTION_CALLS &&
+           argument_entry_symbol(callee, &symbol) &&
+           (slot == 0 ||
+            memory_read_word(f->trace.stack->memory, slot + caller->image->bias,
+                             &entered) == CH_OK) &&
+           entered == symbol.vaddr + callee->image->bias;
+}
+
+bool fault_name_entered(struct fault *f)
+{
+    const struct argument_stack *stack = f->trace.stack;
+    const struct argument_step *step = argument_trace_step(&f->trace, 0);
+    const struct instruction_memory *memory =
+        step != NULL ? &step->effects.memory : NULL;
+    if (memory == NULL || memory->base >= ARGUMENT_GENERAL_REGISTERS ||
+        memory->index != INSTRUCTION_NO_REGISTER || memory->base == stack->arch->sp)
         return false;
-    for (size_t i = 0; i < LIBRARY_POINTERS; i++)
-        nulls +=
-            argument_trace_value(&f->trace, caller, fault_argument(f, i), &value) &&
-            value == 0;
-    return nulls == 1 && fault_take_null(f, caller, step);
+    uint8_t reg = memory->base;
+    uint64_t value = f->innermost->frame.registers.value[reg];
+    size_t caller = 0;
+    do {
+        int64_t added;
+        bool system = report_flag(stack->calls[caller].from, "system");
+        if (!argument_entry_made(&stack->calls[caller], step->vaddr, &reg, &added))
+            return false;
+        value -= (uint64_t)added;
+        f->null = f->null || value == 0;
+        step = system && ++caller < stack->count
+                   ? argument_trace_step(&f->trace, caller)
+                   : NULL;
+        if (step == NULL || !fault_is_entered(f, caller - 1, step))
+            return false;
+    } while (report_flag(stack->calls[caller].from, "system"));
+    struct argument_named *named = &f->named;
+    if (argument_trace_leads(&f->trace, value) ||
+        !argument_trace_offset(&f->trace, caller, reg, named) || named->is_address ||
+        named->scale != 1 || fault_type(named)->kind != TYPE_POINTER)
+        return false;
+    f->value = value - (uint64_t)named->added;
+    f->bytes = FAULT_WORD_BYTES;
+    f->function = fault_library_function(f, caller, step);
+    for (size_t i = 0; f->function != NULL && i < LIBRARY_POINTERS; i++)
+        if (fault_argument(f, i) == reg)
+            f->passed_as = f->function->roles[i];
+    return fault_agrees(f) && !argument_trace_leads(&f->trace, f->value);
 }
 
 // fault_pointer gives the value of a pointer that was passed in a register.

@@ -48,17 +48,6 @@ struct tracing {
     struct argument_named *out;
 };
 
-// trace_code gives the decoded function of a call; NULL: it cannot be decoded.
-static const struct argument_scan *trace_code(const struct argument_call *call)
-{
-    struct argument_symbol symbol;
-    if (!argument_entry_symbol(call, &symbol))
-        return NULL;
-    const struct argument_scan *scan =
-        argument_image_scan_any(call->image, symbol.vaddr, symbol.size);
-    return scan != NULL && scan->usable ? scan : NULL;
-}
-
 // trace_now gives the step that a call of the stack is at: the next instruction, or the
 // call that has not returned. SIZE_MAX: none.
 static size_t trace_now(const struct argument_scan *scan,
@@ -573,7 +562,7 @@ static bool trace_begin(struct argument_trace *trace, size_t index, uint8_t reg,
     if (argument_machine_of(trace->stack->arch) == NULL || call->image == NULL ||
         reg >= ARGUMENT_GENERAL_REGISTERS)
         return false;
-    t->scan = trace_code(call);
+    t->scan = argument_entry_code(call);
     t->now = t->at = t->scan != NULL ? trace_now(t->scan, call) : SIZE_MAX;
     return t->now != SIZE_MAX;
 }

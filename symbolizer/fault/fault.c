@@ -7,7 +7,6 @@
 #include "base/register_name.h"
 #include "report/file/held_file.h"
 #include "report/value/report.h"
-#include "symbolizer/fault/argument_path.h"
 
 bool fault_agrees(const struct fault *f)
 {
@@ -38,74 +37,6 @@ const char *fault_register_name(const struct fault *f, uint8_t number)
     return f->trace.stack->arch->id == UNWIND_ARCH_AMD64
                ? register_name_amd64(number, FAULT_WORD_BYTES)
                : register_name_aarch64(number);
-}
-
-// fault_is_led_from returns true if the variable is a null pointer to an object that
-// has what was accessed, after its first bytes: these are at 0, which programs write to
-// in order to crash, too.
-static bool fault_is_led_from(const struct fault *f,
-                              const struct argument_variable *variable)
-{
-    const struct type_table *table = &f->innermost->image->types.table;
-    const struct type *pointer = &table->types[type_strip(table, variable->type)];
-    const json_t *access = json_object_get(f->crash, "access");
-    struct text CH_CLEANUP(text_deinit) path = { 0 };
-    struct argument_part part = { type_strip(table, pointer->target), 0,
-                                  (uint64_t)report_integer(access, "size", 0), false };
-    return variable->is_null && pointer->kind == TYPE_POINTER &&
-           report_address(access, "address", &part.offset) && part.offset != 0 &&
-           argument_path_append(table, &part, "->", &path);
-}
-
-bool fault_take_variable(const struct argument_call *call,
-                         const struct argument_variable *variable, uint64_t value,
-                         struct argument_named *out)
-{
-    *out = (struct argument_named){ .expression = out->expression,
-                                    .call = call,
-                                    .frame = variable->frame,
-                                    .scale = 1,
-                                    .value = value,
-                                    .type = variable->type,
-                                    .role = variable->role,
-                                    .variable = true,
-                                    .has_value = true };
-    text_clear(&out->expression);
-    text_append_string(&out->expression, variable->name);
-    return text_ok(&out->expression);
-}
-
-// fault_may_be_constant returns true if a variable may be the null pointer that the
-// compiler replaced by 0: it leads to what was accessed, or was passed to a library.
-static bool fault_may_be_constant(const struct fault *f, size_t index,
-                                  const struct argument_variable *variable)
-{
-    const struct type_table *table = &f->trace.scope.call->image->types.table;
-    bool pointer = table->types[type_strip(table, variable->type)].kind == TYPE_POINTER;
-    return index == 0
-               ? fault_is_led_from(f, variable)
-               : variable->is_null && pointer &&
-                     !report_flag(json_array_get(f->trace.frames, variable->frame),
-                                  "system");
-}
-
-bool fault_take_null(struct fault *f, size_t index, const struct argument_step *step)
-{
-    const struct argument_scope *scope = &f->trace.scope;
-    const struct argument_variable *found = NULL;
-    if (!argument_scope_read(&f->trace.scope, f->trace.stack, index, step->vaddr,
-                             f->trace.frames))
-        return false;
-    for (size_t i = 0; i < scope->count; i++) {
-        if (!fault_may_be_constant(f, index, &scope->variables[i]))
-            continue;
-        if (found != NULL && found->frame == scope->variables[i].frame)
-            return false;
-        found = found == NULL ? &scope->variables[i] : found;
-    }
-    f->value = 0;
-    f->likely = true;
-    return found != NULL && fault_take_variable(scope->call, found, 0, &f->named);
 }
 
 void fault_take_array(struct fault *f, struct argument_index *found)

@@ -52,6 +52,7 @@ struct fault {
     const struct library_function *function; // that it was passed to; NULL: none
     const char *passed_as;                   // its role there
     bool likely;       // it is the only one that can be bad, but no code says so
+    bool null;         // the address was made of a null pointer, named or not
     const char *state; // of a block that was freed; NULL: not known
     char text[ARGUMENT_FREED_TEXT]; // in the place of its size
     bool number;                    // the value is a number, of 8 bytes
@@ -82,18 +83,9 @@ bool fault_name_passed(struct fault *f);
 // library, which failed past the end of what it was passed a pointer to.
 bool fault_name_length(struct fault *f);
 
-// fault_name_passed_null names the null pointer that the program passed as a constant
-// to the library that failed at it, in the only register that has one.
-bool fault_name_passed_null(struct fault *f);
-
-// fault_take_variable names a variable of the call, which has the value.
-bool fault_take_variable(const struct argument_call *call,
-                         const struct argument_variable *variable, uint64_t value,
-                         struct argument_named *out);
-
-// fault_take_null names the only variable of call index, at step, that the compiler
-// knew to be a null pointer and replaced by 0. False: there is none, or several.
-bool fault_take_null(struct fault *f, size_t index, const struct argument_step *step);
+// fault_name_entered names the pointer that the program passed to a function of a
+// library, where the code of the library proves in which register it was passed.
+bool fault_name_entered(struct fault *f);
 
 // fault_name_freed names the pointer with which the program called free, realloc or
 // delete, where malloc found that it is none of a block, or that the block is damaged.

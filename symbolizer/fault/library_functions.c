@@ -306,10 +306,8 @@ const char *library_functions_import_of_slot(const struct argument_image *image,
     return name != NULL && name[0] != 0 ? name : NULL;
 }
 
-// import_of_stub_aarch64 follows ADRP and LDR, which may come after a BTI.
-static const char *import_of_stub_aarch64(const struct argument_image *image,
-                                          uint64_t vaddr, const uint8_t *code,
-                                          size_t left)
+// slot_of_stub_aarch64 follows ADRP and LDR, which may come after a BTI.
+static uint64_t slot_of_stub_aarch64(uint64_t vaddr, const uint8_t *code, size_t left)
 {
     enum { LENGTH = 4 };
     static const uint8_t marker[] = { 0x5f, 0x24, 0x03, 0xd5 }; // bti c
@@ -323,14 +321,13 @@ static const char *import_of_stub_aarch64(const struct argument_image *image,
                                          vaddr + at + LENGTH, &load) != CH_OK ||
         page.action != INSTRUCTION_ADDRESSES || page.memory.base != INSTRUCTION_PC ||
         load.action != INSTRUCTION_LOADS || load.memory.base != page.to)
-        return NULL;
-    return library_functions_import_of_slot(
-        image, vaddr + at + LENGTH + (uint64_t)page.memory.displacement +
-                   (uint64_t)load.memory.displacement);
+        return 0;
+    return vaddr + at + LENGTH + (uint64_t)page.memory.displacement +
+           (uint64_t)load.memory.displacement;
 }
 
-const char *library_functions_import_of_stub(const struct argument_image *image,
-                                             uint64_t vaddr)
+uint64_t library_functions_slot_of_stub(const struct argument_image *image,
+                                        uint64_t vaddr)
 {
     static const uint8_t marker[] = { 0xf3, 0x0f, 0x1e, 0xfa }; // endbr64
     static const uint8_t jump[] = { 0xff, 0x25 };               // jmp *offset(%rip)
@@ -339,17 +336,16 @@ const char *library_functions_import_of_stub(const struct argument_image *image,
     size_t at = 0;
     const uint8_t *code = argument_image_bytes(image, vaddr, true, &left);
     if (code == NULL)
-        return NULL;
+        return 0;
     if (argument_image_machine(image) == &argument_machine_aarch64)
-        return import_of_stub_aarch64(image, vaddr, code, left);
+        return slot_of_stub_aarch64(vaddr, code, left);
     if (left >= sizeof(marker) && memcmp(code, marker, sizeof(marker)) == 0)
         at += sizeof(marker);
     if (left > at && code[at] == 0xf2) // bnd
         at++;
     if (left < at + sizeof(jump) + sizeof(offset) ||
         memcmp(code + at, jump, sizeof(jump)) != 0)
-        return NULL;
+        return 0;
     memcpy(&offset, code + at + sizeof(jump), sizeof(offset));
-    uint64_t next = vaddr + at + sizeof(jump) + sizeof(offset);
-    return library_functions_import_of_slot(image, next + (uint64_t)(int64_t)offset);
+    return vaddr + at + sizeof(jump) + sizeof(offset) + (uint64_t)(int64_t)offset;
 }

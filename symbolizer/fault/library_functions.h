@@ -40,7 +40,7 @@ bool library_functions_frees(const struct library_function *function);
 const char *library_functions_import_of_slot(const struct argument_image *image,
                                              uint64_t vaddr);
 
-// library_functions_import_of_stub gives the name of the function that the stub at
-// vaddr jumps to; NULL: there is no stub of x86-64.
-const char *library_functions_import_of_stub(const struct argument_image *image,
-                                             uint64_t vaddr);
+// library_functions_slot_of_stub gives the vaddr of the slot that the stub at vaddr
+// jumps through, or 0 if there is no stub.
+uint64_t library_functions_slot_of_stub(const struct argument_image *image,
+                                        uint64_t vaddr);

@@ -6,9 +6,11 @@
 //
 // all cause: none|null-offset|fill
 // all ways: live|core
+#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -555,7 +557,7 @@ static int letter_of_literal(void)
     return 0;
 }
 
-// The compiler knows this argument, and passes 0.
+// The compiler knows this argument, and passes 0: nothing proves that this is it.
 OWN size_t length_of_name(const char *name, int more)
 {
     size_t length = strlen(name);
@@ -567,7 +569,7 @@ OWN size_t length_of_name(const char *name, int more)
 //   kind: null-dereference
 //   in: length_of_name
 //   says: Read from 0x0, through a null pointer
-//   variable: name
+//   variable: name|none
 //   builds: -static -musl
 static int known_null(void)
 {
@@ -591,6 +593,75 @@ OWN size_t length_of_either(const char *first, const char *second)
 static int one_of_two(void)
 {
     return (int)length_of_either(NULL, NULL);
+}
+
+OWN size_t length_of_nothing(const char *unused, int more)
+{
+    size_t length = strlen(NULL);
+    __asm__ volatile("" : "+r"(length));
+    return length + (size_t)more;
+}
+
+// case null_beside_unused
+//   kind: null-dereference
+//   in: length_of_nothing
+//   says: Read from 0x0, through a null pointer
+//   variable: none
+//   never: `unused`
+//   builds: -static -musl
+static int null_beside_unused(void)
+{
+    return (int)length_of_nothing(NULL, (int)number);
+}
+
+// The C library adds to the pointer before it uses it, when the caller has lost it.
+OWN int begin_again(DIR *directory)
+{
+    rewinddir(directory);
+    return (int)number;
+}
+
+// case null_directory
+//   kind: null-dereference
+//   in: begin_again
+//   says: (Read|Write) (from|to) 0x[0-9a-f]+, through a null pointer
+//   variable: directory
+//   builds: -static -musl
+static int null_directory(void)
+{
+    return begin_again((DIR *)zero);
+}
+
+OWN int read_entry(DIR *directory)
+{
+    return readdir(directory) != NULL && number != 0;
+}
+
+// case known_null_directory
+//   kind: null-dereference
+//   in: read_entry
+//   says: (Read|Write) (from|to) 0x[0-9a-f]+, through a null pointer
+//   variable: directory|none
+//   builds: -static -musl
+static int known_null_directory(void)
+{
+    return read_entry(NULL);
+}
+
+OWN int write_letter(FILE *stream)
+{
+    return fputc('x', stream) + (int)number;
+}
+
+// case null_stream
+//   kind: null-dereference
+//   in: write_letter
+//   says: Read from 0x[0-9a-f]+, through a null pointer
+//   variable: stream
+//   builds: -static -musl
+static int null_stream(void)
+{
+    return write_letter((FILE *)zero);
 }
 
 static const struct {
@@ -624,6 +695,10 @@ static const struct {
     { "letter_of_literal", letter_of_literal },
     { "known_null", known_null },
     { "one_of_two", one_of_two },
+    { "null_beside_unused", null_beside_unused },
+    { "null_directory", null_directory },
+    { "known_null_directory", known_null_directory },
+    { "null_stream", null_stream },
 };
 
 int main(int argc, char **argv)
