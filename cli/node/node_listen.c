@@ -7,8 +7,10 @@
 // for as long as a process may be held is closed, and its process ends without a
 // report.
 //
-// A worker whose process has not ended some time after the deadline, by the pidfd that
-// the kernel gives of it (SO_PEERPIDFD), is killed: it may have been stopped.
+// A part that is stopped would hold processes. So the acceptor continues its workers,
+// and is itself the child of a supervisor, which continues it. In each turn the
+// acceptor sends SIGCONT to the supervisor, which continues that, and is what it feeds
+// systemd's watchdog by. If one of the two ends, the other does.
 //
 // One user has at most half of the workers, and those who wait are served in order.
 //
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -33,10 +36,6 @@
 #include "base/system/confine.h"
 #include "base/system/file.h"
 #include "cli/node/node.h"
-
-#ifndef SO_PEERPIDFD
-enum { SO_PEERPIDFD = 77 }; // of Linux 6.5
-#endif
 
 enum {
     BACKLOG = 4096,
@@ -65,7 +64,6 @@ struct waiting {
     int fd;
     pid_t pid;
     uid_t uid;
-    int process; // a pidfd of it; negative: not known
     uint64_t since_ms;
 };
 
@@ -170,27 +168,28 @@ static _Noreturn void work(struct acceptor *acceptor, const struct waiting *of)
     // Further workers of a user get less of the processors than the first of another.
     (void)!nice(2 * (int)workers_of(acceptor, of->uid));
     (void)alarm(3 * node->hold_ms / 1000 + 1);
-    // The process is held since it connected.
-    uint64_t waited_ms = clock_now_ms(CLOCK_MONOTONIC) - of->since_ms;
-    node->hold_ms = waited_ms + LEAST_MS < node->hold_ms
-                        ? node->hold_ms - (unsigned)waited_ms
-                        : LEAST_MS;
     for (size_t i = 0; i < acceptor->waiting_count; i++) {
         if (acceptor->waiting[i].fd != of->fd)
             (void)close(acceptor->waiting[i].fd);
     }
     (void)close(acceptor->listens);
-    if (!answer_kernel(of->fd, CHOOSE_KERNEL | CHOOSE_WAIT))
-        write_off(acceptor, of, "the kernel did not agree on how to pass the core");
-    else
+    bool agreed = answer_kernel(of->fd, CHOOSE_KERNEL | CHOOSE_WAIT);
+    // The process is held since it connected.
+    uint64_t waited_ms = clock_now_ms(CLOCK_MONOTONIC) - of->since_ms;
+    node->hold_ms = waited_ms + LEAST_MS < node->hold_ms
+                        ? node->hold_ms - (unsigned)waited_ms
+                        : LEAST_MS;
+    if (agreed)
         result = node_report(node, of->pid, of->fd);
+    else
+        write_off(acceptor, of, "the kernel did not agree on how to pass the core");
     _exit(result);
 }
 
 // start_worker starts one for a connection, and takes that from the list.
 static void start_worker(struct acceptor *acceptor, struct worker *worker, size_t index)
 {
-    struct waiting of = acceptor->waiting[index];
+    const struct waiting of = acceptor->waiting[index];
     pid_t child = fork();
     if (child == 0)
         work(acceptor, &of);
@@ -198,8 +197,6 @@ static void start_worker(struct acceptor *acceptor, struct worker *worker, size_
         *worker = (struct worker){ .pid = child, .of = of };
     else
         write_off(acceptor, &of, strerror(errno));
-    if (child < 0)
-        file_close(&of.process);
     (void)close(of.fd);
     acceptor->waiting_count--;
     memmove(&acceptor->waiting[index], &acceptor->waiting[index + 1],
@@ -230,35 +227,18 @@ static void start_workers(struct acceptor *acceptor)
 static void reap_workers(struct acceptor *acceptor)
 {
     int status;
-    for (pid_t child; (child = waitpid(-1, &status, WNOHANG)) > 0;) {
-        for (size_t i = 0; i < NODE_WORKERS; i++) {
+    for (pid_t child; (child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+        if (WIFSTOPPED(status))
+            (void)kill(child, SIGCONT);
+        for (size_t i = 0; i < NODE_WORKERS && !WIFSTOPPED(status); i++) {
             struct worker *worker = &acceptor->workers[i];
             if (worker->pid != child)
                 continue;
             worker->pid = 0;
-            file_close(&worker->of.process);
             if (WIFSIGNALED(status))
                 write_off(acceptor, &worker->of,
                           "the process that reported it was killed");
         }
-    }
-}
-
-// end_holds kills workers that hold a process for too long.
-static void end_holds(struct acceptor *acceptor)
-{
-    enum { GRACE_MS = 1000 };
-    const struct node *node = acceptor->node;
-    const bool passes = node->then || node->core == NODE_CORE_FULL;
-    const uint64_t most_ms =
-        node->hold_ms + GRACE_MS + (passes ? 1000 * NODE_PASS_S : 0);
-    uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
-    for (size_t i = 0; i < NODE_WORKERS; i++) {
-        const struct worker *worker = &acceptor->workers[i];
-        struct pollfd ended = { .fd = worker->of.process, .events = POLLIN };
-        if (worker->pid != 0 && worker->of.process >= 0 &&
-            now_ms - worker->of.since_ms > most_ms && poll(&ended, 1, 0) == 0)
-            (void)kill(worker->pid, SIGKILL);
     }
 }
 
@@ -271,7 +251,6 @@ static void end_waits(struct acceptor *acceptor)
         write_off(acceptor, &acceptor->waiting[0],
                   "too many processes crashed at the same time");
         (void)close(acceptor->waiting[0].fd);
-        file_close(&acceptor->waiting[0].process);
         acceptor->waiting_count--;
         memmove(&acceptor->waiting[0], &acceptor->waiting[1],
                 acceptor->waiting_count * sizeof(acceptor->waiting[0]));
@@ -287,32 +266,38 @@ static void reject(int fd)
     (void)close(fd);
 }
 
-static void accept_one(struct acceptor *acceptor)
+// accept_one returns false if nobody waits to be accepted.
+static bool accept_one(struct acceptor *acceptor)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     int fd = accept4(acceptor->listens, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
-        return;
+        return false;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) {
         (void)close(fd);
-        return;
+        return true;
     }
+    const struct waiting of = { .fd = fd,
+                                .pid = peer.pid,
+                                .uid = peer.uid,
+                                .since_ms = clock_now_ms(CLOCK_MONOTONIC) };
     if (node_is_over_rate(acceptor->node, peer.pid) ||
-        acceptor->waiting_count == WAITING_MAX) {
+        acceptor->waiting_count == WAITING_MAX)
         reject(fd);
-        return;
-    }
-    int process = -1;
-    size = sizeof(process);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &process, &size) != 0)
-        process = -1;
-    acceptor->waiting[acceptor->waiting_count++] =
-        (struct waiting){ .fd = fd,
-                          .pid = peer.pid,
-                          .uid = peer.uid,
-                          .process = process,
-                          .since_ms = clock_now_ms(CLOCK_MONOTONIC) };
+    else
+        acceptor->waiting[acceptor->waiting_count++] = of;
+    return true;
+}
+
+// accept_all accepts all that wait, because the deadline of each begins then. Other
+// work has to wait for that, so there is a limit.
+static void accept_all(struct acceptor *acceptor)
+{
+    enum { MOST_MS = 100 };
+    const uint64_t began_ms = clock_now_ms(CLOCK_MONOTONIC);
+    while (accept_one(acceptor) && clock_now_ms(CLOCK_MONOTONIC) - began_ms < MOST_MS)
+        continue;
 }
 
 static void wake(int signal)
@@ -320,30 +305,57 @@ static void wake(int signal)
     (void)signal; // poll returns
 }
 
+// supervise returns when the acceptor has ended.
+static int supervise(pid_t acceptor)
+{
+    const struct sigaction action = { .sa_handler = wake };
+    int status;
+    (void)sigaction(SIGCONT, &action, NULL);
+    for (;;) {
+        pid_t child = waitpid(-1, &status, WUNTRACED);
+        if (child < 0 && errno == EINTR)
+            node_tell_systemd("WATCHDOG=1");
+        else if (child > 0 && WIFSTOPPED(status))
+            (void)kill(child, SIGCONT);
+        else if (child < 0 || child == acceptor)
+            return command_fail("node: the process that accepts connections ended");
+    }
+}
+
+static _Noreturn void serve_connections(struct acceptor *acceptor)
+{
+    const struct sigaction action = { .sa_handler = wake };
+    (void)sigaction(SIGCHLD, &action, NULL);
+    for (;;) {
+        struct pollfd ready = { .fd = acceptor->listens, .events = POLLIN };
+        (void)kill(getppid(), SIGCONT);
+        if (poll(&ready, 1, TICK_MS) == 1)
+            accept_all(acceptor);
+        reap_workers(acceptor);
+        end_waits(acceptor);
+        start_workers(acceptor);
+    }
+}
+
 int node_listen(struct node *node, const char *path)
 {
     static struct acceptor acceptor;
-    const struct sigaction action = { .sa_handler = wake };
+    const pid_t supervisor = getpid();
     acceptor.node = node;
     acceptor.listens = open_socket(path);
     if (acceptor.listens < 0)
         return command_fail("cannot listen on '%s': %s", path, strerror(errno));
     (void)fcntl(acceptor.listens, F_SETFD, FD_CLOEXEC);
     (void)fcntl(acceptor.listens, F_SETFL, O_NONBLOCK);
-    (void)sigaction(SIGCHLD, &action, NULL);
     // Workers are copies of us, so they find what is read once. To look up a user may
     // load libraries, which takes a third of the time that a small process is held.
     facts_remember_root(getpid());
     confine_find_nobody();
     node_tell_systemd("READY=1");
-    for (;;) {
-        struct pollfd ready = { .fd = acceptor.listens, .events = POLLIN };
-        if (poll(&ready, 1, TICK_MS) == 1)
-            accept_one(&acceptor);
-        reap_workers(&acceptor);
-        end_holds(&acceptor);
-        end_waits(&acceptor);
-        start_workers(&acceptor);
-        node_tell_systemd("WATCHDOG=1");
-    }
+    pid_t child = fork();
+    if (child != 0)
+        return supervise(child);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)
+        _exit(COMMAND_FAILED);
+    serve_connections(&acceptor);
 }

@@ -295,6 +295,11 @@ def children(pid):
         return [int(word) for word in file.read().split()]
 
 
+def workers_of(service):
+    acceptor, = children(service.pid)
+    return children(acceptor)
+
+
 class Service(unittest.TestCase):
     """The socket's form, without the kernel: anybody may connect here."""
 
@@ -327,9 +332,17 @@ class Service(unittest.TestCase):
             self.assertEqual(told.recv(64), b"READY=1")
             self.assertEqual([told.recv(64) for _ in range(2)], [b"WATCHDOG=1"] * 2)
 
-    @unittest.skipUnless(kernel_version() >= (6, 5), "the kernel has no SO_PEERPIDFD")
+    def hold(self, path):
+        """A connection of a process that the kernel holds: until it is closed."""
+        held = socket.socket(socket.AF_UNIX)
+        held.settimeout(60)
+        held.connect(path)
+        held.sendall(struct.pack("=IIQ", 16, 16, 15))
+        self.assertEqual(struct.unpack("=IIQ", held.recv(16)), (16, 0, 9))
+        held.sendall(bytes(4))
+        return held
+
     def test_no_part_that_is_stopped_or_killed_holds_a_process_past_the_deadline(self):
-        # The test stands for a process that the kernel holds, until its connection is closed.
         def send_to(pids, number):
             for pid in pids:
                 os.kill(pid, number)
@@ -340,28 +353,38 @@ class Service(unittest.TestCase):
 
         cases = (("worker", signal.SIGSTOP), ("worker", signal.SIGKILL),
                  ("worker", signal.SIGSEGV), ("reader", signal.SIGSTOP),
-                 ("acceptor", signal.SIGKILL))
+                 ("acceptor", signal.SIGKILL), ("supervisor", signal.SIGKILL))
         for part, number in cases:
             with self.subTest(part=part, signal=number), Scene() as scene, \
                     self.started(scene, "--deadline", "1") as (process, path, told):
                 self.assertEqual(told.recv(64), b"READY=1")
-                with socket.socket(socket.AF_UNIX) as held:
-                    held.settimeout(60)
-                    held.connect(path)
-                    held.sendall(struct.pack("=IIQ", 16, 16, 15))
-                    self.assertEqual(struct.unpack("=IIQ", held.recv(16)), (16, 0, 9))
-                    held.sendall(bytes(4))
-                    workers = wait_for(lambda: children(process.pid))
+                with self.hold(path) as held:
+                    workers = wait_for(lambda: workers_of(process))
                     self.addCleanup(end_all, workers)
+                    parts = {"worker": workers, "acceptor": children(process.pid),
+                             "supervisor": [process.pid]}
                     if part == "reader":
-                        readers = wait_for(lambda: children(workers[0]))
-                        send_to(readers, number)
-                    else:
-                        send_to(workers if part == "worker" else [process.pid], number)
+                        parts["reader"] = wait_for(lambda: children(workers[0]))
+                    send_to(parts[part], number)
                     began = time.monotonic()
                     with contextlib.suppress(ConnectionError):
                         self.assertEqual(held.recv(64), b"")
                     self.assertLess(time.monotonic() - began, 20)
+
+    def test_a_part_that_is_stopped_goes_on_at_once(self):
+        with Scene() as scene, self.started(scene, "--deadline=1") as (process, path, told):
+            wait_for(lambda: told.recv(64) == b"WATCHDOG=1")
+            for pid in (process.pid, *children(process.pid)):
+                os.kill(pid, signal.SIGSTOP)
+                self.hold(path).close()
+                wait_for(lambda pid=pid: harness.state_of(pid) != "T")
+            wait_for(lambda: not workers_of(process))
+            with self.hold(path):
+                worker, = wait_for(lambda: workers_of(process))
+                os.kill(worker, signal.SIGSTOP)
+                wait_for(lambda: not workers_of(process))
+            self.assertNotIn("the process that reported it was killed",
+                             [d["why"] for d in ledger(scene)])
 
     def test_a_reader_that_is_stopped_holds_no_process_past_the_deadline_by_a_pipe(self):
         with Scene() as scene, subprocess.Popen(["sleep", "60"]) as held:
