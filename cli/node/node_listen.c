@@ -39,7 +39,7 @@
 
 enum {
     BACKLOG = 4096,
-    WAITING_MAX = 1024,
+    WAITING_MAX = 960, // they and the workers have less than 1,024 descriptors
     CHOOSE_KERNEL = 1, // the kernel writes the core to the socket
     CHOOSE_REJECT = 4,
     CHOOSE_WAIT = 8, // it holds the process until the socket is closed
@@ -79,6 +79,8 @@ struct acceptor {
     size_t waiting_count;
     struct worker workers[NODE_WORKERS];
 };
+
+static const char too_many[] = "too many processes crashed at the same time";
 
 void node_tell_systemd(const char *state)
 {
@@ -248,8 +250,7 @@ static void end_waits(struct acceptor *acceptor)
     uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
     while (acceptor->waiting_count != 0 &&
            now_ms - acceptor->waiting[0].since_ms > acceptor->node->hold_ms) {
-        write_off(acceptor, &acceptor->waiting[0],
-                  "too many processes crashed at the same time");
+        write_off(acceptor, &acceptor->waiting[0], too_many);
         (void)close(acceptor->waiting[0].fd);
         acceptor->waiting_count--;
         memmove(&acceptor->waiting[0], &acceptor->waiting[1],
@@ -282,8 +283,11 @@ static bool accept_one(struct acceptor *acceptor)
                                 .pid = peer.pid,
                                 .uid = peer.uid,
                                 .since_ms = clock_now_ms(CLOCK_MONOTONIC) };
-    if (node_is_over_rate(acceptor->node, peer.pid) ||
-        acceptor->waiting_count == WAITING_MAX)
+    const bool is_over = node_is_over_rate(acceptor->node, peer.pid);
+    const bool is_full = acceptor->waiting_count == WAITING_MAX;
+    if (!is_over && is_full)
+        write_off(acceptor, &of, too_many);
+    if (is_over || is_full)
         reject(fd);
     else
         acceptor->waiting[acceptor->waiting_count++] = of;

@@ -386,6 +386,17 @@ class Service(unittest.TestCase):
             self.assertNotIn("the process that reported it was killed",
                              [d["why"] for d in ledger(scene)])
 
+    def test_connections_that_find_the_list_full_are_refused_and_listed(self):
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most[1], most[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, most)
+        with Scene() as scene, contextlib.ExitStack() as all_held, \
+                self.started(scene, "--deadline=60", "--per-minute=60000") as (_, path, _):
+            for _ in range(1100):
+                all_held.enter_context(socket.socket(socket.AF_UNIX)).connect(path)
+            wait_for(lambda: "too many processes crashed at the same time" in
+                     [d["why"] for d in ledger(scene)])
+
     def test_a_reader_that_is_stopped_holds_no_process_past_the_deadline_by_a_pipe(self):
         with Scene() as scene, subprocess.Popen(["sleep", "60"]) as held:
             self.addCleanup(held.kill)
