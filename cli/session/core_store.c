@@ -60,6 +60,7 @@ struct core_work {
     struct dumped_process dumped;
     int copied[2]; // the child closes its end when it has copied what it wants
     struct core_findings *found;
+    json_t *seen; // surroundings that root alone can read of every process
     int core_fd;  // the small core, which the child writes; negative: none
     pid_t passer; // the process that passes the stream on; not positive: none
     uint64_t began_ms;
@@ -264,9 +265,10 @@ static enum ch_status read_core_report(struct core_work *work, struct text *raw,
     return status;
 }
 
-// add_surroundings adds what the names of its control groups tell of a held process.
-static void add_surroundings(const struct core_store *store, json_t *report)
+// add_surroundings adds what the report of a held process lacks.
+static void add_surroundings(const struct core_work *work, json_t *report)
 {
+    const struct core_store *store = work->store;
     json_t *surroundings = json_object_get(report, "surroundings");
     if (surroundings == NULL)
         return;
@@ -275,6 +277,8 @@ static void add_surroundings(const struct core_store *store, json_t *report)
         store->describe != NULL ? store->describe(store->child_context) : NULL;
     if (more != NULL)
         (void)json_object_update(surroundings, more);
+    if (work->seen != NULL)
+        (void)json_object_update(surroundings, work->seen);
 }
 
 // hold_program has the program read that the process ran, where another file or none
@@ -325,7 +329,7 @@ static enum ch_status core_in_child(void *context, int to_parent)
     }
     if (status != CH_OK)
         return status;
-    add_surroundings(work->store, report);
+    add_surroundings(work, report);
     struct symbolizer_held_image program;
     hold_program(work, report, &program);
     // A core file names attachments of another time, a container those of another
@@ -558,6 +562,7 @@ static enum ch_status read_held_process(struct core_work *work,
                                         struct process_facts *facts)
 {
     struct core_store *store = work->store;
+    char number[16];
     if (store->hold_ms == 0) {
         facts_read_process(facts, store->options.pid, store->options.pid);
         store->options.facts = facts;
@@ -569,7 +574,13 @@ static enum ch_status read_held_process(struct core_work *work,
                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (work->found == MAP_FAILED)
         return CH_ERR_NO_MEMORY;
-    return dumped_process_open(store->options.pid, &work->dumped);
+    enum ch_status status = dumped_process_open(store->options.pid, &work->dumped);
+    if (status != CH_OK)
+        return status;
+    work->seen = json_object();
+    (void)snprintf(number, sizeof(number), "%d", work->dumped.tid);
+    surroundings_add_process(work->seen, number, work->dumped.facts.cgroup.bytes);
+    return CH_OK;
 }
 
 // say_unreported finds out why there is no report, in words for a core or for a
@@ -642,6 +653,7 @@ int core_store_report(struct core_store *store)
     finish_passing(&work);
     file_close(&work.input.fd);
     file_close(&work.core_fd);
+    json_decref(work.seen);
     dumped_process_close(&work.dumped);
     return result;
 }

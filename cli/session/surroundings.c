@@ -108,15 +108,15 @@ void surroundings_add_environment(json_t *report, const struct settings *setting
     (void)json_object_del(surroundings, "environment_at");
 }
 
-static void add_namespaces(json_t *surroundings)
+static void add_namespaces(json_t *surroundings, const char *process)
 {
     static const char *const names[] = { "cgroup", "ipc",  "mnt",  "net",
                                          "pid",    "time", "user", "uts" };
     json_t *namespaces = json_object();
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char path[32];
+        char path[40];
         char target[64];
-        (void)snprintf(path, sizeof(path), "/proc/self/ns/%s", names[i]);
+        (void)snprintf(path, sizeof(path), "/proc/%s/ns/%s", process, names[i]);
         ssize_t size = readlink(path, target, sizeof(target) - 1);
         target[size > 0 ? size : 0] = 0;
         const char *number = strchr(target, '[');
@@ -295,6 +295,16 @@ static void add_kernel_log(json_t *surroundings, const json_t *process,
     json_decref(lines);
 }
 
+void surroundings_add_process(json_t *surroundings, const char *process,
+                              const char *cgroup)
+{
+    char path[40];
+    add_namespaces(surroundings, process);
+    (void)snprintf(path, sizeof(path), "/proc/%s/oom_score_adj", process);
+    add_file_number(surroundings, path, "oom_score_adjustment");
+    add_control_group(surroundings, cgroup);
+}
+
 void surroundings_add_system(json_t *report, const struct settings *settings)
 {
     json_t *surroundings = json_object_get(report, "surroundings");
@@ -304,12 +314,8 @@ void surroundings_add_system(json_t *report, const struct settings *settings)
     (void)json_object_del(surroundings, "inherited");
     if (surroundings == NULL)
         return;
-    if (inherited) {
-        add_namespaces(surroundings);
-        add_file_number(surroundings, "/proc/self/oom_score_adj",
-                        "oom_score_adjustment");
-        add_control_group(surroundings, cgroup != NULL ? cgroup : "");
-    }
+    if (inherited)
+        surroundings_add_process(surroundings, "self", cgroup);
     if (cgroup != NULL)
         add_manager(surroundings, cgroup);
     add_file_number(surroundings, "/proc/sys/kernel/tainted", "kernel_taint");

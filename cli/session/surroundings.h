@@ -18,7 +18,13 @@
 void surroundings_add_environment(json_t *report, const struct settings *settings,
                                   const void *held, size_t held_size);
 
-// surroundings_add_system adds namespaces, the limits and use of the control group, the
+// surroundings_add_process adds namespaces, OOM score adjustment, and the limits and
+// use of the control group. process: its number, or `self`; cgroup: its file of that
+// name, or NULL.
+void surroundings_add_process(json_t *surroundings, const char *process,
+                              const char *cgroup);
+
+// surroundings_add_system does so if the crashed process had what we have, and adds the
 // names of unit, container and pod, the kernel's taint and what its log says of the
-// process. Called by the free phase alone.
+// process.
 void surroundings_add_system(json_t *report, const struct settings *settings);

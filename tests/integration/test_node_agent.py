@@ -5,6 +5,7 @@
 # alone. Without them, gdb holds a program as the kernel does.
 
 import contextlib
+import ctypes
 import glob
 import json
 import os
@@ -159,6 +160,23 @@ class HeldByDebugger(core_handler.HeldByDebugger):
             self.assertEqual((death["pid"], death["signal"], death["report"]),
                              (pid, signal.SIGSEGV, report["id"]))
             self.assertTrue(death["program"].endswith("core_threads_pie"))
+
+    def test_a_report_has_the_surroundings_of_the_process_as_the_handlers_has(self):
+        new_uts = 0x04000000
+        with Scene() as scene, Scene() as linked:
+            scene.preload = None
+            os.chmod(scene.folder, 0o755)
+            with self.held(scene, [scene.copy(SIMPLE)], CRASHHOOK_ENABLE="yes", preexec=lambda:
+                           ctypes.CDLL(None).unshare(new_uts)) as (pid, core):  # as root alone
+                self.report(scene, pid, core)
+                names = {name: int(re.sub(r"\D", "", os.readlink(f"/proc/{pid}/ns/{name}")))
+                         for name in ("cgroup", "mnt", "net", "pid", "user", "uts")}
+            linked.run([example("null_write")])
+            found, wanted = (of.reports()[0]["surroundings"] for of in (scene, linked))
+        self.assertEqual(found["namespaces"], {**wanted["namespaces"], **names})
+        self.assertEqual(found["oom_score_adjustment"], wanted["oom_score_adjustment"])
+        self.assertEqual(found.get("control_group", {}).keys(),
+                         wanted.get("control_group", {}).keys())
 
     def test_a_small_core_shows_what_the_whole_one_shows_of_the_crashed_thread(self):
         for name, arguments in (("core_threads_pie", ["3"]), ("core_threads_static", ["3"])):
