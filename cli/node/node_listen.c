@@ -309,7 +309,6 @@ static void wake(int signal)
     (void)signal; // poll returns
 }
 
-// supervise returns when the acceptor has ended.
 static int supervise(pid_t acceptor)
 {
     const struct sigaction action = { .sa_handler = wake };
@@ -326,24 +325,10 @@ static int supervise(pid_t acceptor)
     }
 }
 
-static _Noreturn void serve_connections(struct acceptor *acceptor)
-{
-    const struct sigaction action = { .sa_handler = wake };
-    (void)sigaction(SIGCHLD, &action, NULL);
-    for (;;) {
-        struct pollfd ready = { .fd = acceptor->listens, .events = POLLIN };
-        (void)kill(getppid(), SIGCONT);
-        if (poll(&ready, 1, TICK_MS) == 1)
-            accept_all(acceptor);
-        reap_workers(acceptor);
-        end_waits(acceptor);
-        start_workers(acceptor);
-    }
-}
-
 int node_listen(struct node *node, const char *path)
 {
     static struct acceptor acceptor;
+    const struct sigaction action = { .sa_handler = wake };
     const pid_t supervisor = getpid();
     acceptor.node = node;
     acceptor.listens = open_socket(path);
@@ -361,5 +346,14 @@ int node_listen(struct node *node, const char *path)
         return supervise(child);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)
         _exit(COMMAND_FAILED);
-    serve_connections(&acceptor);
+    (void)sigaction(SIGCHLD, &action, NULL);
+    for (;;) {
+        struct pollfd ready = { .fd = acceptor.listens, .events = POLLIN };
+        (void)kill(supervisor, SIGCONT);
+        if (poll(&ready, 1, TICK_MS) == 1)
+            accept_all(&acceptor);
+        reap_workers(&acceptor);
+        end_waits(&acceptor);
+        start_workers(&acceptor);
+    }
 }
