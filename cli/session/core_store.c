@@ -275,10 +275,8 @@ static void add_surroundings(const struct core_work *work, json_t *report)
     surroundings_add_system(report, &store->session->settings);
     json_auto_t *more =
         store->describe != NULL ? store->describe(store->child_context) : NULL;
-    if (more != NULL)
-        (void)json_object_update(surroundings, more);
-    if (work->seen != NULL)
-        (void)json_object_update(surroundings, work->seen);
+    (void)json_object_update(surroundings, more);
+    (void)json_object_update(surroundings, work->seen);
 }
 
 // hold_program has the program read that the process ran, where another file or none
