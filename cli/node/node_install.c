@@ -63,9 +63,7 @@ static bool write_setting(const char *root, const char *file, const char *value)
     char line[VALUE_SIZE + 1];
     (void)snprintf(path, sizeof(path), "%s%s", root, file);
     int size = snprintf(line, sizeof(line), "%s\n", value);
-    CH_CLEANUP(file_close)
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 && write(fd, line, (size_t)size) == size)
+    if (file_put(path, O_TRUNC | O_NOFOLLOW, line, (size_t)size))
         return true;
     return command_fail("cannot write '%s' to '%s': %s", value, path,
                         strerror(errno)) == COMMAND_DONE;
