@@ -10,6 +10,9 @@
 //
 // A termination by a signal that dumps core waits for three times --deadline: in that
 // time the agent adds its own line. If it has not, the kernel passed on no core.
+//
+// The events of all threads of a process are one termination: the first one may have
+// ended before. It counts when all have ended, since seccomp also kills single threads.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +35,7 @@
 
 #include "base/clock.h"
 #include "base/system/file.h"
+#include "base/system/process_end.h"
 #include "base/system/rights.h"
 #include "cli/node/node.h"
 #include "images/read_file.h"
@@ -42,7 +46,7 @@
 #define TRACE_NAME "crashhook-"
 enum {
     CAUSES = 256,
-    WAITING = 256,
+    WAITING = 1024,
     RECORD_BYTES = 8192,
     CAUSE_SIZE = 320,
     USAGE_SIZE = 96,
@@ -56,7 +60,7 @@ struct cause {
     char text[CAUSE_SIZE];
 };
 
-// An unreported termination is one that the agent may still report.
+// An unreported termination is one that the agent may still report, or a kill.
 struct unreported {
     pid_t pid;
     uid_t uid;
@@ -78,7 +82,7 @@ struct node_watch {
     size_t piece_size;
     struct cause causes[CAUSES]; // the latest, as a ring
     size_t cause_count;
-    struct unreported waiting[WAITING]; // in order
+    struct unreported waiting[WAITING]; // each of another process
     size_t waiting_count;
 };
 
@@ -209,10 +213,9 @@ static void read_kill_trace(struct node_watch *watch)
 
 static bool write_trace_file(const char *folder, const char *name, const char *value)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX + 64];
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    CH_CLEANUP(file_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
-    return fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+    return file_put(path, 0, value, strlen(value));
 }
 
 // remove_old_traces removes instances that others left: one in use is busy.
@@ -357,28 +360,49 @@ static bool was_reported(const json_t *all, const struct unreported *of)
     return false;
 }
 
+static bool end_is_whole(pid_t pid)
+{
+    return (kill(pid, 0) != 0 && errno == ESRCH) || process_await_end(pid, 0);
+}
+
 static void end_waiting(struct node_watch *watch, bool all)
 {
-    const uint64_t wait_ms = 3 * (uint64_t)watch->node->hold_ms;
-    uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
+    enum { KILL_MS = 100 }; // the other threads end meanwhile
+    const uint64_t now_ms = clock_now_ms(CLOCK_MONOTONIC);
     json_auto_t *ledger = NULL; // read once for all
-    while (watch->waiting_count != 0 &&
-           (all || now_ms - watch->waiting[0].since_ms > wait_ms)) {
-        const struct unreported *of = &watch->waiting[0];
-        if (ledger == NULL)
+    size_t kept = 0;
+    for (size_t i = 0; i < watch->waiting_count; i++) {
+        const struct unreported *of = &watch->waiting[i];
+        const bool is_kill = of->signal == SIGKILL;
+        const uint64_t waited_ms = now_ms - of->since_ms;
+        const bool over = all || waited_ms > 3 * (uint64_t)watch->node->hold_ms ||
+                          (is_kill && waited_ms > KILL_MS && end_is_whole(of->pid));
+        if (over && ledger == NULL && !is_kill)
             ledger = node_ledger_read(&watch->node->session.spool,
                                       of->realtime_ms - EARLIER_MS);
-        if (!was_reported(ledger, of))
+        if (!over)
+            watch->waiting[kept++] = *of;
+        else if (!end_is_whole(of->pid))
+            continue; // it goes on without that thread
+        else if (is_kill)
+            add_kill(watch, of);
+        else if (!was_reported(ledger, of))
             add_coreless(watch, of);
-        watch->waiting_count--;
-        memmove(&watch->waiting[0], &watch->waiting[1],
-                watch->waiting_count * sizeof(*of));
     }
+    watch->waiting_count = kept;
 }
 
 // take_end looks at the process first: it is gone once its parent has waited for it.
-static void take_end(struct node_watch *watch, pid_t pid, int signal)
+static void take_end(struct node_watch *watch, const struct exit_proc_event *end)
 {
+    const pid_t pid = end->process_tgid;
+    const int signal = (int)(end->exit_code & 0x7f);
+    if (signal != SIGKILL && !signal_in(SIGNALS_CRASH, signal))
+        return; // TERM and the like: it was asked to end
+    for (size_t i = 0; i < watch->waiting_count; i++) {
+        if (watch->waiting[i].pid == pid)
+            return;
+    }
     struct text CH_CLEANUP(text_deinit) name = { 0 };
     struct text CH_CLEANUP(text_deinit) status = { 0 };
     struct rights rights;
@@ -397,10 +421,6 @@ static void take_end(struct node_watch *watch, pid_t pid, int signal)
     read_kill_trace(watch);
     read_kernel_log(watch); // says more of the same kill: it is found first
     take_cause(watch, &ended);
-    if (signal == SIGKILL)
-        add_kill(watch, &ended);
-    if (!signal_in(SIGNALS_CRASH, signal))
-        return; // TERM and the like: it was asked to end
     if (watch->waiting_count == WAITING)
         end_waiting(watch, true);
     watch->waiting[watch->waiting_count++] = ended;
@@ -421,8 +441,8 @@ static bool next_end(const struct node_watch *watch, struct exit_proc_event *out
         memcpy(&head, message, sizeof(head));
         memcpy(&event, message + CONTENT_AT, sizeof(event));
         *out = event.event_data.exit;
-        if (head.nlmsg_pid == 0 && out->process_pid == out->process_tgid)
-            return true; // from the kernel, and not one of several threads
+        if (head.nlmsg_pid == 0)
+            return true; // from the kernel
     }
     return false;
 }
@@ -431,7 +451,7 @@ static void read_events(struct node_watch *watch)
 {
     struct exit_proc_event end;
     while (next_end(watch, &end))
-        take_end(watch, end.process_pid, (int)(end.exit_code & 0x7f));
+        take_end(watch, &end);
 }
 
 // sees_ends returns true if the end of a child of ours is reported, by its number: in

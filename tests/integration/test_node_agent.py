@@ -517,6 +517,37 @@ class Deaths(unittest.TestCase):
             self.assertEqual(process.wait(), -signal.SIGKILL)
             self.assertRegex(line["why"], "^seccomp killed it")
 
+    def threads(self, second, first="libc.syscall(60 if x86 else 93, 0)"):  # exit
+        """A program with two threads."""
+        code = ("import ctypes, platform, threading, time\n"
+                "libc, x86 = ctypes.CDLL(None), platform.machine() == 'x86_64'\n"
+                f"threading.Thread(target=lambda: {second}).start()\n{first}\n")
+        return subprocess.Popen([sys.executable, "-c", code])
+
+    def test_a_program_whose_first_thread_had_ended_has_one_line_as_any_other(self):
+        many = "for _ in range(20): threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        with Scene() as scene, self.watched(scene):
+            usual = subprocess.Popen([sys.executable, "-c", "import threading, time\n" + many])
+            goes_on = self.threads("libc.prctl(22, 1) or open('/')", "libc.pause()")
+            without = self.threads("time.sleep(60)")
+            self.addCleanup(goes_on.communicate)
+            self.addCleanup(goes_on.kill)
+            wait_for(lambda: len(os.listdir(f"/proc/{usual.pid}/task")) == 21)
+            wait_for(lambda: harness.state_of(without.pid) == "Z")
+            for process in (usual, without):
+                process.kill()
+                process.wait()
+            line = self.line(scene, without.pid)
+            self.assertEqual(line["signal"], signal.SIGKILL)
+            self.assertRegex(line["why"], "^killed, |sent it SIGKILL$")
+            last = self.threads("time.sleep(0.01) or ctypes.string_at(0)")
+            last.wait()
+            self.line(scene, last.pid)
+            self.assertIsNone(goes_on.poll())
+            pids = [line["pid"] for line in ledger(scene)]
+            self.assertEqual([pids.count(process.pid) for process in
+                              (usual, without, last, goes_on)], [1, 1, 1, 0])
+
     def test_a_core_that_went_elsewhere_has_a_line_with_how_to_change_that(self):
         with Scene() as scene, self.watched(scene, "--root", scene.folder):
             process = subprocess.Popen([sys.executable, "-c", NULL_READ])
