@@ -269,6 +269,10 @@ static void take_origin(json_t *crash, json_t *origin)
         (void)json_object_set_new(origin, "confidence", json_string("proved"));
         (void)json_object_set(crash, "provenance", origin);
     } else if (same) {
+        // The register is what the link leads to, and what is named the link itself.
+        if (json_object_get(origin, "offset") == NULL &&
+            json_object_del(known, "offset") == 0)
+            (void)json_object_del(known, "register");
         (void)json_object_update_missing(known, origin);
     }
 }

@@ -26,8 +26,9 @@ enum {
     PAGE_BYTES = 4096,
     PIECE_PAGES = 4, // read at once
     WORD = 8,
-    HEAD_BYTES = 16,  // of a piece of memory
-    LINKS_BYTES = 16, // of a freed piece, that malloc overwrites at its beginning
+    HEAD_BYTES = 16,       // of a piece of memory
+    LINKS_BYTES = 16,      // of a freed piece, that malloc overwrites at its beginning
+    NODE_LINKS_BYTES = 32, // at most, as in a tree
     PATH_BEFORE = 256,
     NAME_PATH_MAX = 512,
 };
@@ -319,10 +320,17 @@ static bool seek_signed(const struct seeker *s, struct origin *out)
            (code == KEY_A || code == KEY_B) && is_mapped(s, out->address);
 }
 
+// seek_freed recognizes what malloc put into freed memory, or the value after the links
+// of a container's node that was taken to be there.
 static bool seek_freed(const struct seeker *s, struct origin *out)
 {
     out->kind = "freed-chunk";
-    return origin_heap_find_link(s->capture, s->value, &out->address, &out->next);
+    for (out->offset = 0; out->offset <= NODE_LINKS_BYTES; out->offset += WORD)
+        if (origin_heap_find_link(s->capture, s->value - out->offset, &out->address,
+                                  &out->next))
+            return true;
+    out->offset = 0;
+    return false;
 }
 
 // find_holder returns what confirms that the program has the pointer: another register,
@@ -396,8 +404,10 @@ static void seek_origin(const struct seeker *s, const char *name, struct origins
         seek_failed_map, seek_fill, seek_text, seek_signed,
         seek_freed,      seek_cut,  seek_flip
     };
-    if (s->value < NULL_AREA_BYTES || is_mapped(s, s->value) ||
-        out->count == ORIGINS_MAX)
+    // The link of a low heap's last freed piece is the number of its page.
+    bool small = s->value < NULL_AREA_BYTES && !is_mapped(s, s->value * PAGE_BYTES) &&
+                 !is_mapped(s, (s->value - NODE_LINKS_BYTES) * PAGE_BYTES);
+    if (small || is_mapped(s, s->value) || out->count == ORIGINS_MAX)
         return;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         struct origin found = {
@@ -529,6 +539,8 @@ static void write_origin(struct json_writer *w, const struct capture *capture,
         raw_write_address(w, "address", origin->address);
     if (origin->next != 0)
         raw_write_address(w, "next", origin->next);
+    if (origin->offset != 0)
+        raw_write_count(w, "offset", origin->offset);
     raw_write_string(w, "holder", origin->holder);
     if (origin->image[0] != 0)
         raw_write_words(w, capture, "image", origin->image);

@@ -37,6 +37,7 @@ struct origin {
     uint64_t address;   // freed-chunk: the piece; truncated, bit-flip: the
                         // whole pointer; 0: none
     uint64_t next;      // freed-chunk: the piece that follows; 0: none
+    uint64_t offset;    // freed-chunk: how far after the link the value is
     const char *holder; // the register that has the whole pointer, "stack", or
                         // "malloc": it is the start of a piece in use
     unsigned bit;       // bit-flip

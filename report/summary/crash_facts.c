@@ -23,7 +23,10 @@ static void append_origin_value(const struct crash_origin *o, struct text *out)
 static void append_freed(const struct crash_origin *o, struct text *out)
 {
     append_origin_value(o, out);
-    text_append_string(out, " is what malloc put into freed memory");
+    text_append_string(out, " is ");
+    if (o->offset > 0)
+        text_appendf(out, "%" PRId64 " bytes after ", o->offset);
+    text_append_string(out, "what malloc put into freed memory");
     if (o->address != NULL)
         text_appendf(out, " at %s", o->address);
 }

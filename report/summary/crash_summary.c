@@ -252,7 +252,8 @@ static const char *nothing_words(const struct crash_facts *f)
 {
     if (crash_address_is_small(-f->address) && f->address != 0)
         return ", a small negative number and not an address";
-    return f->address != 0 && crash_address_is_small(f->address)
+    return f->address != 0 && crash_address_is_small(f->address) &&
+                   f->origin.kind == NULL
                ? ", a small number and not an address"
                : ", where nothing is mapped";
 }

@@ -147,8 +147,10 @@ bool diagnosis_origin(json_t *report, json_t *crash)
     }
     const char *found = report_string(origin, "kind");
     (void)json_object_del(origin, "chosen");
-    // With an offset, the address is as small as one through a null pointer.
-    if (strcmp(found, "map-failed") == 0 && kind == CRASH_KIND_NULL_DEREFERENCE)
+    // With an offset, the address is as small as one through a null pointer, and that
+    // in a low heap as a small number.
+    if ((strcmp(found, "map-failed") == 0 && kind == CRASH_KIND_NULL_DEREFERENCE) ||
+        (strcmp(found, "freed-chunk") == 0 && kind == CRASH_KIND_SMALL_POINTER))
         crash_words_set_kind(crash, CRASH_KIND_UNKNOWN);
     (void)json_object_set_new(origin, "confidence",
                               json_string(origin_confidence(found)));

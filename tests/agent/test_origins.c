@@ -97,6 +97,44 @@ static void link_in_freed_memory_leads_to_the_piece(void **state)
     assert_string_equal(origin_of(link).kind, "");
 }
 
+static void value_after_the_links_of_a_freed_node_leads_to_the_piece(void **state)
+{
+    build(state);
+    uint64_t link = piece(300) ^ piece(17) >> 12;
+    *word_at(piece(300)) = piece(300) >> 12;
+    *word_at(piece(17)) = link;
+    struct origin origin = origin_of(link + 32);
+    assert_string_equal(origin.kind, "freed-chunk");
+    assert_int_equal(origin.address, piece(17));
+    assert_int_equal(origin.offset, 32);
+    assert_int_equal(origin_of(link).offset, 0);
+    assert_string_equal(origin_of(link + 40).kind, "");
+    assert_string_equal(origin_of(link + 4).kind, "");
+}
+
+static void last_link_of_a_low_heap_is_not_taken_for_a_small_number(void **state)
+{
+    enum { LOW = 0x7a1000, NUMBER = LOW >> 12 };
+    struct fake_region region = regions[0];
+    struct target_mapping program = mappings[0]; // the mapping that is first
+    build(state);
+    *word_at(piece(3)) = NUMBER;
+    assert_string_equal(origin_of(NUMBER).kind, ""); // the heap is elsewhere
+    regions[0].address = LOW;
+    mappings[0] = mappings[1];
+    mappings[0].start = LOW;
+    mappings[0].end = LOW + HEAP_BYTES;
+    struct origin origin = origin_of(NUMBER);
+    struct origin after = origin_of(NUMBER + 16);
+    struct origin other = origin_of(NUMBER + 1);
+    regions[0] = region;
+    mappings[0] = program;
+    assert_string_equal(origin.kind, "freed-chunk");
+    assert_int_equal(origin.address, LOW + piece(3) - HEAP);
+    assert_int_equal(after.offset, 16);
+    assert_string_equal(other.kind, "");
+}
+
 static void fill_and_text_are_known_by_their_bytes(void **state)
 {
     build(state);
@@ -342,6 +380,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(link_in_freed_memory_leads_to_the_piece),
+        cmocka_unit_test(value_after_the_links_of_a_freed_node_leads_to_the_piece),
+        cmocka_unit_test(last_link_of_a_low_heap_is_not_taken_for_a_small_number),
         cmocka_unit_test(name_is_completed_by_what_malloc_has_left_of_the_path),
         cmocka_unit_test(fill_and_text_are_known_by_their_bytes),
         cmocka_unit_test(cut_or_flipped_pointer_is_known_by_what_the_program_has),

@@ -161,9 +161,8 @@ OWN void null_function()
 }
 
 // case stale_iterator
-//   says: .*is what malloc put into freed memory at 0x
-//   cause: none|freed-chunk
-//   true: Read from 0x[0-9a-f]+, where nothing is mapped
+//   says: .*is (16 bytes after )?what malloc put into freed memory at 0x
+//   cause: freed-chunk
 OWN void stale_iterator()
 {
     std::list<shape *> shapes = { new circle(), new circle() };

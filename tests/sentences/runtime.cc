@@ -89,10 +89,26 @@
 //   says: Uncaught exception std::string: short
 //   in: main
 // case pure
-//   builds: -static
+//   builds: -static -runtime
 //   kind: pure-virtual
 //   says: A pure virtual function was called, in ledger::shape::
 //   in: -
+// case pure
+//   builds: runtime clang
+//   kind: pure-virtual
+//   says: A pure virtual function was called, in ledger::shape::
+//   in: -
+//
+// For gcc the function that reports this is a weak symbol: a library that is linked in
+// leaves it out, and the slot is null.
+//
+// case pure
+//   builds: runtime -clang
+//   signal: SEGV
+//   kind: null-dereference
+//   says: Jump to 0x0, through a null pointer; `this->_vptr.shape\[2\]` is null
+//   variable: this->_vptr.shape\[2\]
+//   in: measure
 // case noexcept
 //   kind: uncaught-exception
 //   says: Uncaught exception ledger::literal: a page is missing; it was leaving a

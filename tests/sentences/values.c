@@ -53,6 +53,7 @@ static void freed_last(void)
 }
 
 // case freed_linked
+//   builds: -no-pie
 //   cause: freed-chunk
 //   says: .*is what malloc put into freed memory at 0x
 //   in: follow_freed
