@@ -492,7 +492,7 @@ static void report_list_threads(struct listing *listing, bool crashed)
         if (crashed) {
             listing->result.registers = list_registers(listing->stack);
             listing->result.fault =
-                argument_fault_find(listing->report, listing->stack, frames, shown);
+                argument_fault_find(listing->report, listing->stack, frames);
             place_cut(listing);
             listing->result.message = fatal_calls_find(listing->stack, frames);
             listing->result.code =

@@ -864,13 +864,12 @@ static json_t *fault_find(struct fault *f)
 }
 
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
-                            const json_t *frames, const json_t *shown)
+                            const json_t *frames)
 {
     struct fault *f = calloc(1, sizeof(*f));
     if (f == NULL)
         return NULL;
     f->crash = json_object_get(report, "crash");
-    f->shown = shown;
     f->trace.stack = stack;
     f->trace.frames = frames;
     f->innermost = stack->calls;

@@ -37,45 +37,6 @@ fault_library_function(const struct fault *f, size_t index,
                                            : found;
 }
 
-// fault_number gives a pointer's value as the report shows it.
-static bool fault_number(const json_t *value, uint64_t *out)
-{
-    const char *address = json_is_object(value) ? report_string(value, "address")
-                                                : json_string_value(value);
-    *out = 0;
-    return json_is_null(value) ||
-           (address != NULL && report_read_address(address, out));
-}
-
-// fault_has_value returns true if a shown variable has that value, as of now or as of
-// its function's call.
-static bool fault_has_value(const json_t *variable, uint64_t value)
-{
-    const json_t *now = json_object_get(variable, "value");
-    const json_t *then = json_object_get(variable, "entry_value");
-    uint64_t number;
-    return (fault_number(now, &number) && number == value) ||
-           (fault_number(then, &number) && number == value);
-}
-
-// fault_is_shown returns true if the report shows the argument with that value.
-static bool fault_is_shown(const struct fault *f, uint64_t value)
-{
-    const json_t *list = NULL;
-    for (size_t i = 0; i < json_array_size(f->shown) && list == NULL; i++) {
-        const json_t *call = json_array_get(f->shown, i);
-        if (report_integer(call, "frame", -1) == (json_int_t)f->named.frame)
-            list = json_object_get(call, "arguments");
-    }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        const char *name = report_string(one, "name");
-        if (name != NULL && strcmp(name, f->named.expression.bytes) == 0)
-            return fault_has_value(one, value);
-    }
-    return false;
-}
-
 // fault_caller gives the index of the innermost call of the program's own code, which
 // called the libraries; 0: there is none.
 static size_t fault_caller(const struct fault *f)
@@ -104,21 +65,18 @@ static bool fault_may_be(const struct fault *f, const char *role)
     return strcmp(role, strcmp(operation, "write") == 0 ? "source" : "end") != 0;
 }
 
-// fault_name_holder names the pointer to an object of which a member's address was
-// passed in a register by the caller: one that is null, or leads to no memory.
+// fault_name_holder names the pointer, to which a constant may have been added, that
+// was passed in a register by the caller: one that is null, or leads to no memory.
 static bool fault_name_holder(struct fault *f, size_t caller, uint8_t reg,
                               uint64_t address)
 {
     struct argument_named *named = &f->named;
     f->bytes = FAULT_WORD_BYTES;
     if (!argument_trace_offset(&f->trace, caller, reg, named) || named->is_address ||
-        named->scale != 1 || named->added <= 0 ||
-        fault_type(named)->kind != TYPE_POINTER)
+        named->scale != 1 || fault_type(named)->kind != TYPE_POINTER)
         return false;
     f->value = address - (uint64_t)named->added;
-    return fault_agrees(f) && !argument_trace_leads(&f->trace, f->value) &&
-           (named->has_value ||
-            (f->value == 0 && f->innermost->frame.registers.value[reg] == address));
+    return fault_agrees(f) && !argument_trace_leads(&f->trace, f->value);
 }
 
 // fault_name_argument names a pointer that was passed in a register by the caller, and
@@ -129,8 +87,10 @@ static bool fault_name_argument(struct fault *f, size_t caller, uint8_t reg,
 {
     enum { PAGE_BYTES = 4096 };
     if (fault_name_register(f, caller, reg, address))
-        return f->named.has_value || (f->named.variable && fault_is_shown(f, address));
-    if (fault_name_holder(f, caller, reg, address))
+        return f->named.has_value;
+    if (fault_name_holder(f, caller, reg, address) && f->named.added > 0 &&
+        (f->named.has_value ||
+         (f->value == 0 && f->innermost->frame.registers.value[reg] == address)))
         return true;
     if (!argument_trace_register(&f->trace, caller, reg, FAULT_WORD_BYTES, &f->named) ||
         f->named.is_address || !f->named.has_value || f->named.scale != 1 ||
@@ -352,18 +312,14 @@ bool fault_name_entered(struct fault *f)
         if (step == NULL || !fault_is_entered(f, caller - 1, step))
             return false;
     } while (report_flag(stack->calls[caller].from, "system"));
-    struct argument_named *named = &f->named;
     if (argument_trace_leads(&f->trace, value) ||
-        !argument_trace_offset(&f->trace, caller, reg, named) || named->is_address ||
-        named->scale != 1 || fault_type(named)->kind != TYPE_POINTER)
+        !fault_name_holder(f, caller, reg, value))
         return false;
-    f->value = value - (uint64_t)named->added;
-    f->bytes = FAULT_WORD_BYTES;
     f->function = fault_library_function(f, caller, step);
     for (size_t i = 0; f->function != NULL && i < LIBRARY_POINTERS; i++)
         if (fault_argument(f, i) == reg)
             f->passed_as = f->function->roles[i];
-    return fault_agrees(f) && !argument_trace_leads(&f->trace, f->value);
+    return true;
 }
 
 // fault_pointer gives the value of a pointer that was passed in a register.

@@ -17,10 +17,10 @@
 #include "symbolizer/fault/library_functions.h"
 
 // argument_fault_find gives crash.variable of report, whose crashed thread is stack:
-// {"expression", "frame", "function", "value", "confidence", ...}. shown is what the
-// report shows of its variables (argument_report.h). NULL: nothing is proved.
+// {"expression", "frame", "function", "value", "confidence", ...}. NULL: nothing is
+// proved.
 json_t *argument_fault_find(const json_t *report, const struct argument_stack *stack,
-                            const json_t *frames, const json_t *shown);
+                            const json_t *frames);
 
 // fatal_calls_find gives what a library said when it ended the program, where it keeps
 // no copy of that: the text, the file and the line that were passed to its function for
@@ -37,7 +37,6 @@ enum { ARGUMENT_FREED_TEXT = 9 }; // a word of characters, with the NUL
 // fault is the crash whose variable is looked for.
 struct fault {
     const json_t *crash;
-    const json_t *shown;
     struct argument_trace trace;
     const struct argument_call *innermost;
     struct argument_named named;
