@@ -536,6 +536,19 @@ static bool element_count_of(Dwarf_Die *subrange, uint32_t *out)
     return true;
 }
 
+// is_descriptor returns true if the array is elsewhere, at the address that its
+// variable begins with: in Fortran, one that is allocatable or a pointer. It is shown
+// as a pointer.
+static bool is_descriptor(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *ops;
+    size_t count;
+    return dwarf_attr_integrate(die, DW_AT_data_location, &attribute) != NULL &&
+           dwarf_getlocation(&attribute, &ops, &count) == 0 && count == 2 &&
+           ops[0].atom == DW_OP_push_object_address && ops[1].atom == DW_OP_deref;
+}
+
 // read_array makes one array type for each dimension, with the last one outermost.
 static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
                                  struct type *type)
@@ -543,6 +556,11 @@ static enum ch_status read_array(struct type_dwarf *types, Dwarf_Die *die,
     uint32_t counts[DIMENSIONS_MAX] = { 0 };
     int dimensions = 0;
     Dwarf_Die child;
+    if (is_descriptor(die)) {
+        type->kind = TYPE_POINTER;
+        type->size = sizeof(uint64_t);
+        return CH_OK;
+    }
     int more = dwarf_child(die, &child);
     while (more == 0 && dimensions < DIMENSIONS_MAX) {
         if (dwarf_tag(&child) == DW_TAG_subrange_type &&

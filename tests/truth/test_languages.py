@@ -31,6 +31,11 @@ LANGUAGES = {
 }
 
 
+# What a report names as the null pointer, where gdb's values do not tell: an array that is
+# associated with nothing.
+NULLS = {("fortran -O0", 0): "at", ("fortran -O0", 5): "at"}
+
+
 def build(language, level, folder):
     """The program's path; None: this machine lacks the compiler."""
     compiler, source, _ = LANGUAGES[language]
@@ -54,6 +59,10 @@ def judge(name, program, way, counts):
     wrong, frames = test_harm.wrong_frames(report, theirs.get(ended.pid, []))
     values, compared = test_harm.wrong_values(report, said)
     wrong += values + test_harm.wrong_variable(report, said)
+    variable = report["crash"].get("variable", {})
+    null = NULLS.get((name, way))
+    if null and (variable.get("expression"), variable.get("value", 0)) != (null, None):
+        wrong.append(f"{variable} is not the null pointer {null}")
     counts["frames"] += frames
     counts["values"] += compared
     counts["wrong"] += len(wrong)
