@@ -314,6 +314,7 @@ static int supervise(pid_t acceptor)
     const struct sigaction action = { .sa_handler = wake };
     int status;
     (void)sigaction(SIGCONT, &action, NULL);
+    node_tell_systemd("READY=1");
     for (;;) {
         pid_t child = waitpid(-1, &status, WUNTRACED);
         if (child < 0 && errno == EINTR)
@@ -336,16 +337,15 @@ int node_listen(struct node *node, const char *path)
         return command_fail("cannot listen on '%s': %s", path, strerror(errno));
     (void)fcntl(acceptor.listens, F_SETFD, FD_CLOEXEC);
     (void)fcntl(acceptor.listens, F_SETFL, O_NONBLOCK);
-    // Workers are copies of us, so they find what is read once. To look up a user may
-    // load libraries, which takes a third of the time that a small process is held.
-    facts_remember_root(getpid());
-    confine_find_nobody();
-    node_tell_systemd("READY=1");
     pid_t child = fork();
     if (child != 0)
         return supervise(child);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)
         _exit(COMMAND_FAILED);
+    // Workers are copies of us, so they find what is read once. To look up a user may
+    // load libraries, which takes a third of the time that a small process is held.
+    facts_remember_root(getpid());
+    confine_find_nobody();
     (void)sigaction(SIGCHLD, &action, NULL);
     for (;;) {
         struct pollfd ready = { .fd = acceptor.listens, .events = POLLIN };
