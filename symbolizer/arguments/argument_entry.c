@@ -293,7 +293,10 @@ bool argument_entry_made(const struct argument_call *call, uint64_t vaddr, uint8
     enum { STEPS_MAX = 8 };
     struct argument_point point;
     const struct argument_scan *scan = argument_entry_code(call);
-    size_t at = scan != NULL ? argument_code_find(&scan->code, vaddr) : SIZE_MAX;
+    // Where the function jumps back to its entry, it has other values there.
+    size_t at = scan != NULL && !scan->code.reentered
+                    ? argument_code_find(&scan->code, vaddr)
+                    : SIZE_MAX;
     *out_added = 0;
     for (int i = 0; i < STEPS_MAX && at != SIZE_MAX; i++) {
         if (!argument_scan_before(scan, scan->code.steps[at].vaddr, &point))
