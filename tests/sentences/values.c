@@ -53,7 +53,7 @@ static void freed_last(void)
 }
 
 // case freed_linked
-//   builds: -no-pie
+//   builds: -no-pie -static
 //   cause: freed-chunk
 //   says: .*is what malloc put into freed memory at 0x
 //   in: follow_freed
@@ -63,7 +63,7 @@ static void freed_linked(void)
 }
 
 // case freed_fast
-//   builds: -no-pie
+//   builds: -no-pie -static
 //   cause: freed-chunk
 //   says: .*is what malloc put into freed memory at 0x
 //   in: follow_freed
