@@ -148,18 +148,22 @@ class Scene(test_core_aarch64.ForeignScene):
 
     def complete(self, path, *options):
         """Adds what kernels write to a core. Of an address that no memory can have qemu says that
-        it is 0: then it is what the instruction computed, without the byte that is ignored."""
+        it is 0: then it is what the instruction computed, without the byte that is ignored.
+        False: the instruction cannot be decoded, so that is not known."""
         core = Core(path)
         at = bytes(core.bytes).find(MARK) + 24
         info = bytearray(core.bytes[at:at + 128])
         pc, used = struct.unpack_from("<Qi", core.bytes, at + 128 + 528)
         if at < 24 or not used:
-            return
+            return True
         if pc != 0 and struct.unpack_from("<Q", info, 16)[0] == 0:
-            access = self.report(path, *options)["crash"].get("access", {})
-            struct.pack_into("<Q", info, 16, int(access.get("address", "0x0"), 16) & (1 << 56) - 1)
+            address = self.report(path, *options)["crash"].get("access", {}).get("address")
+            if address is None:
+                return False
+            struct.pack_into("<Q", info, 16, int(address, 16) & (1 << 56) - 1)
         core.add_note(NT_SIGINFO, bytes(info), b"CORE")
         core.add_note(NT_PRFPREG, bytes(core.bytes[at + 128:at + 128 + 528]), b"CORE").write(path)
+        return True
 
     def judge(self, run):
         """right, unhelpful, wrong or skipped, and what is to be said of it."""
@@ -171,7 +175,9 @@ class Scene(test_core_aarch64.ForeignScene):
         except test_sentences.Impossible as why:
             return "skipped", str(why)
         options = ("--exe", program, "--sysroot", SYSROOT)
-        self.complete(core, *options)
+        if not self.complete(core, *options):
+            os.remove(core)
+            return "skipped", "qemu says 0 of its address, and its instruction is not decoded"
         report = self.report(core, *options)
         if "crash" not in report:
             return "wrong", "the report has no crash"
