@@ -338,6 +338,10 @@ int node_listen(struct node *node, const char *path)
     (void)fcntl(acceptor.listens, F_SETFD, FD_CLOEXEC);
     (void)fcntl(acceptor.listens, F_SETFL, O_NONBLOCK);
     pid_t child = fork();
+    if (child < 0)
+        return command_fail("node: cannot start the process that accepts connections:"
+                            " %s",
+                            strerror(errno));
     if (child != 0)
         return supervise(child);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != supervisor)
