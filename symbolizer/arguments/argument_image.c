@@ -400,11 +400,11 @@ static bool find_debug_symbol(struct argument_image *image, uint64_t vaddr,
                               struct symbol *out)
 {
     const struct debug_elf *file = &image->types.files.image;
-    const struct debug_elf *debug = debug_files_dwarf(&image->types.files);
+    const struct debug_elf *debug = &image->types.files.debug;
     uint64_t text[2];
     uint64_t base;
-    if (!image->debug_places_read && file->elf != NULL && debug != NULL &&
-        debug != file && debug_elf_layout(file, &base, text) == CH_OK)
+    if (!image->debug_places_read && file->elf != NULL && debug->elf != NULL &&
+        debug_elf_layout(file, &base, text) == CH_OK)
         (void)!symbol_places_read(&image->debug_places, debug, text);
     image->debug_places_read = true;
     return symbol_places_find(&image->debug_places, vaddr, out) && out->sized;

@@ -401,12 +401,12 @@ static bool open_plain(const struct search *search, struct debug_elf *out)
     return true;
 }
 
-// try_plain uses only that, where no symbols are needed.
+// try_plain uses that for all but symbols.
 static bool try_plain(struct search *search)
 {
     const struct debug_search *where = search->where;
     if (!where->plain || where->cache_folder == NULL || search->id.size == 0 ||
-        !open_plain(search, &search->files->debug))
+        search->files->image.elf == NULL || !open_plain(search, &search->files->plain))
         return false;
     search->files->status = DEBUG_FOUND;
     return true;
@@ -450,7 +450,7 @@ static void replace_compressed(struct search *search)
 {
     struct debug_files *files = search->files;
     const struct debug_elf *from = debug_files_dwarf(files);
-    if (from == NULL)
+    if (try_plain(search) || from == NULL)
         return;
     replace_large(search, from);
     if (files->plain.elf == NULL &&
@@ -507,8 +507,6 @@ void debug_files_open(struct debug_files *out, const char *path,
         return;
     }
     debug_open_image(&search);
-    if (out->image.elf != NULL && try_plain(&search))
-        return;
     if (out->image.elf != NULL && debug_elf_has_dwarf(&out->image)) {
         out->status = DEBUG_FOUND;
         replace_compressed(&search);

@@ -47,7 +47,7 @@ struct debug_search {
     const char *debuginfod_url; // NULL: no server is asked
     const char *cache_folder;   // of symbol caches; NULL: none is used
     bool alone;        // debug_dirs are searched by build ID; no other file is opened
-    bool plain;        // a cached file without symbols is enough
+    bool plain;        // of a cached file that has no symbols, the rest is read
     bool anew;         // what the symbol cache says is not wanted
     bool no_raw_names; // frames from a cache need no raw_name, which is then NULL
 };

@@ -211,11 +211,12 @@ class AtFault(unittest.TestCase):
         self.check_levels("local", "following", "`following`, a local of of_local, is null")
 
     @unittest.skipUnless(shutil.which("objcopy"), "no objcopy")
-    def test_a_stripped_program_with_a_debug_file_has_its_variables_named(self):
+    def test_a_stripped_program_with_a_compressed_debug_file_has_its_variables_named(self):
         with Scene() as scene:
             path = compile_case(scene, "at_fault.c", "-O1")
             debug = path + ".debug"
-            subprocess.run(["objcopy", "--only-keep-debug", path, debug], check=True)
+            subprocess.run(["objcopy", "--only-keep-debug", "--compress-debug-sections", path,
+                            debug], check=True)
             subprocess.run(["objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, path],
                            check=True)
             crash = report_of(scene, [path, "local"])["crash"]
