@@ -80,7 +80,7 @@ static bool fault_name_holder(struct fault *f, size_t caller, uint8_t reg,
 }
 
 // fault_name_argument names a pointer that was passed in a register by the caller, and
-// that the access at address began at, or followed in the same page: that page cannot
+// that the access at address began at, or was in the same page as: that page cannot
 // be accessed, so it is the pointer that is bad, and not a length.
 static bool fault_name_argument(struct fault *f, size_t caller, uint8_t reg,
                                 uint64_t address)
@@ -94,7 +94,7 @@ static bool fault_name_argument(struct fault *f, size_t caller, uint8_t reg,
         return true;
     if (!argument_trace_register(&f->trace, caller, reg, FAULT_WORD_BYTES, &f->named) ||
         f->named.is_address || !f->named.has_value || f->named.scale != 1 ||
-        fault_type(&f->named)->kind != TYPE_POINTER || f->named.value > address ||
+        fault_type(&f->named)->kind != TYPE_POINTER ||
         f->named.value / PAGE_BYTES != address / PAGE_BYTES)
         return false;
     f->value = f->named.value;
@@ -134,6 +134,24 @@ static uint8_t fault_argument(const struct fault *f, size_t number)
     return argument_machine_of(f->trace.stack->arch)->arguments[number];
 }
 
+// fault_is_copied returns true if the function that failed copies another register to
+// that one before: it need not have what was passed any more.
+static bool fault_is_copied(const struct fault *f, uint8_t reg)
+{
+    struct argument_symbol symbol;
+    const struct argument_scan *scan =
+        argument_entry_symbol(f->innermost, &symbol)
+            ? argument_image_scan_any(f->innermost->image, symbol.vaddr, symbol.size)
+            : NULL;
+    for (size_t i = 0; scan != NULL && i < scan->code.count; i++) {
+        const struct argument_step *step = &scan->code.steps[i];
+        if (step->vaddr < f->innermost->vaddr && step->effects.to == reg &&
+            step->effects.action == INSTRUCTION_MOVES)
+            return true;
+    }
+    return false;
+}
+
 // fault_in_register gives the number of the pointer whose register the called function
 // itself accessed, unchanged by a displacement or an index; negative: none. Functions
 // that return their destination have it in rax from the start.
@@ -148,7 +166,8 @@ static int fault_in_register(const struct fault *f, size_t caller,
                    ? 0
                    : -1;
     for (size_t i = 0; i < LIBRARY_POINTERS && caller == 1 && expression != NULL; i++)
-        if (strcmp(expression, fault_register_name(f, fault_argument(f, i))) == 0)
+        if (strcmp(expression, fault_register_name(f, fault_argument(f, i))) == 0 &&
+            !fault_is_copied(f, fault_argument(f, i)))
             return (int)i;
     return -1;
 }
@@ -225,7 +244,8 @@ static int fault_find_passed(struct fault *f, size_t caller,
         return fault_name_argument(f, caller, fault_argument(f, equal), value) ? equal
                                                                                : -1;
     int accessed = fault_in_register(f, caller, function);
-    if (accessed >= 0 && fault_may_be(f, function->roles[accessed]))
+    if (accessed >= 0 && fault_may_be(f, function->roles[accessed]) &&
+        !fault_is_other(f, caller, fault_argument(f, accessed), value))
         possible = accessed;
     else if (possible_count != 1 || !fault_is_at_begin(f, value, function))
         return -1;

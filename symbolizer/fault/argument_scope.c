@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/value/report.h"
 #include "symbolizer/arguments/argument_inline.h"
 #include "symbolizer/arguments/argument_lookup.h"
 #include "symbolizer/files/die_walk.h"
@@ -18,6 +19,7 @@ enum { SCOPE_BLOCKS_MAX = 64 };
 struct scope_reading {
     struct argument_scope *scope;
     struct argument_lookup lookup;
+    const json_t *frames;
     size_t frame; // of the function whose variables are read
 };
 
@@ -74,6 +76,7 @@ static void scope_add(struct scope_reading *r, Dwarf_Die *die, enum argument_rol
     struct argument_variable variable = { .name = dwarf_diename(die),
                                           .role = role,
                                           .frame = r->frame };
+    variable.system = report_flag(json_array_get(r->frames, r->frame), "system");
     Dwarf_Attribute attribute;
     Dwarf_Op *ops = NULL;
     size_t count = 0;
@@ -123,7 +126,7 @@ static void scope_add_globals(struct scope_reading *r)
 
 // scope_add_blocks adds the variables of the blocks around the instruction, from the
 // innermost to the function.
-static void scope_add_blocks(struct scope_reading *r, const json_t *frames)
+static void scope_add_blocks(struct scope_reading *r)
 {
     Dwarf_Die inlined[ARGUMENT_INLINE_MAX];
     Dwarf_Die blocks[SCOPE_BLOCKS_MAX];
@@ -131,7 +134,7 @@ static void scope_add_blocks(struct scope_reading *r, const json_t *frames)
     const struct argument_call *call = r->scope->call;
     // The report has frames for the calls inlined at the pc; another instruction of the
     // function may be in fewer of them.
-    size_t count = argument_inline_find(call, frames, inlined);
+    size_t count = argument_inline_find(call, r->frames, inlined);
     size_t depth = 1;
     size_t left = count;
     blocks[0] = call->function;
@@ -142,7 +145,7 @@ static void scope_add_blocks(struct scope_reading *r, const json_t *frames)
         if (dwarf_tag(&blocks[depth]) == DW_TAG_inlined_subroutine) {
             if (left == 0 || inlined[left - 1].addr != blocks[depth].addr)
                 break;
-            frame_of[depth] = argument_inline_end(call, frames) - count + --left;
+            frame_of[depth] = argument_inline_end(call, r->frames) - count + --left;
         }
         depth++;
     }
@@ -157,7 +160,7 @@ bool argument_scope_read(struct argument_scope *scope,
                          const struct argument_stack *stack, size_t index,
                          uint64_t vaddr, const json_t *frames)
 {
-    struct scope_reading reading = { .scope = scope };
+    struct scope_reading reading = { .scope = scope, .frames = frames };
     struct argument_list list = { 0 };
     scope->stack = stack;
     scope->call = &stack->calls[index];
@@ -166,14 +169,14 @@ bool argument_scope_read(struct argument_scope *scope,
     if (!argument_stack_resolve(stack, index))
         return false;
     argument_lookup_begin(&reading.lookup, stack, index, &list);
-    scope_add_blocks(&reading, frames);
+    scope_add_blocks(&reading);
     scope_add_globals(&reading);
     return true;
 }
 
 // scope_says_more returns true if a variable in the same register says more than the
 // one that was found: a pointer to an object more than one to void, and the program's
-// more than `this` of a call that was inlined.
+// more than a library's or than `this` of a call that was inlined.
 static bool scope_says_more(const struct type_table *table,
                             const struct argument_variable *found,
                             const struct argument_variable *other)
@@ -188,7 +191,7 @@ static bool scope_says_more(const struct type_table *table,
                     table->types[types[1]].kind == TYPE_POINTER;
     bool typed = strcmp(targets[0], "void") == 0 && strcmp(targets[1], "void") != 0;
     bool self = types[0] == types[1] && strcmp(found->name, "this") == 0;
-    return pointers && (typed || self);
+    return pointers && (typed || self || (found->system && !other->system));
 }
 
 const struct argument_variable *

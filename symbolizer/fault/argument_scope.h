@@ -32,6 +32,7 @@ struct argument_variable {
     uint64_t size;
     enum argument_role role;
     size_t frame; // its function's frame, as an index of the report's backtrace
+    bool system;  // a library's, which was inlined
     bool in_register;
     bool is_null;    // it has no place, and every bit of it is 0
     uint64_t place;  // the register, or the address

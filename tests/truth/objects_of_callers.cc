@@ -53,6 +53,7 @@ OWN void called_on_null()
 }
 
 // case inlined_on_null
+//   builds: -stripped
 //   in: -
 //   says: .*; `(late|none)`.*is null.*
 //   variable: late|none
@@ -194,6 +195,7 @@ OWN long pass_on(const order *first, const counter *last)
 }
 
 // case passed_on
+//   builds: -stripped
 //   says: .*; `(last|late|this)`.*is null.*
 //   variable: last|late|this
 //   in: -
@@ -214,6 +216,7 @@ OWN long read_masked(const order *first, long number)
 }
 
 // case inlined_object
+//   builds: -stripped
 //   says: .*; `this`.*is null.*
 //   variable: this
 //   in: -

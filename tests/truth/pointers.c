@@ -664,6 +664,27 @@ static int null_stream(void)
     return write_letter((FILE *)zero);
 }
 
+static char *volatile searched[2] = { NULL, "needle" };
+
+OWN void search(char *first, char *second)
+{
+    number += strstr(first, second) != NULL;
+}
+
+// Functions of the C library move what they were passed to other registers.
+//
+// case null_searched
+//   kind: null-dereference
+//   in: search
+//   says: Read from 0x0, through a null pointer
+//   variable: first|searched\[0\]
+//   builds: -static -musl
+static int null_searched(void)
+{
+    search(searched[0], searched[1]);
+    return 1;
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
@@ -699,6 +720,7 @@ static const struct {
     { "null_directory", null_directory },
     { "known_null_directory", known_null_directory },
     { "null_stream", null_stream },
+    { "null_searched", null_searched },
 };
 
 int main(int argc, char **argv)
