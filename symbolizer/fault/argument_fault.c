@@ -39,7 +39,7 @@ static size_t first_in_app(const struct argument_stack *stack, size_t index)
 }
 
 // outer_name names the pointer that was passed in a register, if with what was added to
-// it it has the value.
+// it, by a function of the C++ library, too, it has the value.
 static bool outer_name(struct argument_trace *trace, size_t caller, uint8_t reg,
                        uint64_t value, struct argument_named *out)
 {
@@ -49,7 +49,8 @@ static bool outer_name(struct argument_trace *trace, size_t caller, uint8_t reg,
     const struct type_table *table = &out->call->image->types.table;
     return !out->is_address && out->scale == 1 && out->has_value &&
            table->types[type_strip(table, out->type)].kind == TYPE_POINTER &&
-           out->value + (uint64_t)out->added == value &&
+           (out->value + (uint64_t)out->added == value ||
+            (out->accessed && out->value == 0 && value < NEAR_NULL_BYTES)) &&
            (out->added == 0 || !argument_trace_leads(trace, out->value));
 }
 
@@ -821,9 +822,10 @@ static void fault_forget(struct fault *f)
 static bool fault_name(struct fault *f)
 {
     static bool (*const ways[])(struct fault *) = {
-        fault_name_freed,   fault_name_target,   fault_name_entered, fault_name_passed,
-        fault_name_operand, fault_name_constant, fault_name_divisor, fault_name_length,
-        fault_name_index,   fault_name_far,      fault_name_outer,
+        fault_name_freed,   fault_name_target,  fault_name_entered,
+        fault_name_passed,  fault_name_operand, fault_name_constant,
+        fault_name_divisor, fault_name_length,  fault_name_index,
+        fault_name_far,     fault_name_outer,   fault_name_parameter,
     };
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !f->refused; i++) {
         fault_forget(f);

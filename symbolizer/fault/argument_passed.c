@@ -307,7 +307,9 @@ static bool fault_is_entered(const struct fault *f, size_t index,
            entered == symbol.vaddr + callee->image->bias;
 }
 
-bool fault_name_entered(struct fault *f)
+// fault_follow_entry names the pointer that the program's own code passed in a register
+// that the innermost function still has it in, perhaps with a constant added.
+static bool fault_follow_entry(struct fault *f)
 {
     const struct argument_stack *stack = f->trace.stack;
     const struct argument_step *step = argument_trace_step(&f->trace, 0);
@@ -321,14 +323,11 @@ bool fault_name_entered(struct fault *f)
     size_t caller = 0;
     do {
         int64_t added;
-        bool system = report_flag(stack->calls[caller].from, "system");
         if (!argument_entry_made(&stack->calls[caller], step->vaddr, &reg, &added))
             return false;
         value -= (uint64_t)added;
         f->null = f->null || value == 0;
-        step = system && ++caller < stack->count
-                   ? argument_trace_step(&f->trace, caller)
-                   : NULL;
+        step = ++caller < stack->count ? argument_trace_step(&f->trace, caller) : NULL;
         if (step == NULL || !fault_is_entered(f, caller - 1, step))
             return false;
     } while (report_flag(stack->calls[caller].from, "system"));
@@ -340,6 +339,16 @@ bool fault_name_entered(struct fault *f)
         if (fault_argument(f, i) == reg)
             f->passed_as = f->function->roles[i];
     return true;
+}
+
+bool fault_name_entered(struct fault *f)
+{
+    return report_flag(f->innermost->from, "system") && fault_follow_entry(f);
+}
+
+bool fault_name_parameter(struct fault *f)
+{
+    return !report_flag(f->innermost->from, "system") && fault_follow_entry(f);
 }
 
 // fault_pointer gives the value of a pointer that was passed in a register.

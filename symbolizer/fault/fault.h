@@ -86,6 +86,10 @@ bool fault_name_length(struct fault *f);
 // library, where the code of the library proves in which register it was passed.
 bool fault_name_entered(struct fault *f);
 
+// fault_name_parameter names the pointer that the program passed to its own function,
+// which has no name for it: compilers pass a member in place of the structure.
+bool fault_name_parameter(struct fault *f);
+
 // fault_name_freed names the pointer with which the program called free, realloc or
 // delete, where malloc found that it is none of a block, or that the block is damaged.
 bool fault_name_freed(struct fault *f);

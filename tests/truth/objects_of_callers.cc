@@ -96,6 +96,18 @@ OWN void found_nothing()
     HERE;
 }
 
+// case found_no_text
+//   builds: O0 gcc -static
+//   says: Read from 0x18, through a null pointer .*; `found` is null, as that of
+//   end\(\) is.* variable: found
+OWN void found_no_text()
+{
+    std::unordered_map<int, std::string> of = { { 1, "tea" } };
+    auto found = of.find(3);
+    sum = (long)found->second.size();
+    HERE;
+}
+
 struct part {
     long head[5];
     long price;
@@ -237,6 +249,7 @@ static const struct {
     { "assigned_to_null", [] { assigned_to_null(none, order()); } },
     { "empty_vector", empty_vector },
     { "found_nothing", found_nothing },
+    { "found_no_text", found_no_text },
     { "constant", constant },
     { "on_purpose",
       [] {

@@ -479,6 +479,7 @@ OWN int key_of_number(const struct either *from)
 }
 
 // case number_as_pointer
+//   builds: -stripped
 //   kind: small-pointer
 //   in: -
 //   says: .*`(from->u.node|number)` is .*
@@ -528,6 +529,7 @@ OWN int text_of_number(const struct several *from)
 }
 
 // case number_in_union
+//   builds: -stripped
 //   kind: small-pointer
 //   in: -
 //   says: .*`(from->u|number)` is .*
@@ -685,6 +687,34 @@ static int null_searched(void)
     return 1;
 }
 
+struct box {
+    int count;
+    struct node *node;
+};
+
+static struct box empty_box;
+static struct box *volatile shelf = &empty_box;
+
+OWN int weigh(const struct box *box)
+{
+    int weight = box->node->key;
+    __asm__ volatile("" : "+r"(weight));
+    return weight + 1;
+}
+
+// Compilers pass the member in place of the structure.
+//
+// case null_in_box
+//   kind: null-dereference
+//   in: -
+//   says: Read from 0x8, through a null pointer
+//   variable: box->node|of->node|shelf->node|empty_box.node
+static int null_in_box(void)
+{
+    struct box *of = shelf;
+    return weigh(of) + (int)number;
+}
+
 static const struct {
     const char *name;
     int (*crash)(void);
@@ -721,6 +751,7 @@ static const struct {
     { "known_null_directory", known_null_directory },
     { "null_stream", null_stream },
     { "null_searched", null_searched },
+    { "null_in_box", null_in_box },
 };
 
 int main(int argc, char **argv)
