@@ -8,8 +8,8 @@
 // 1. known steps: what was done before at this return address (repeat_steps).
 // 2. for the innermost frame, if its pc is no code: undo the call (step_by_call).
 // 3. for code in no image: the runtime that compiled it (step_by_runtime).
-// 4. the methods of the setting (means): by default SFrame, call frame information, the
-//    frame pointer, a stack scan.
+// 4. the methods of the setting (means): by default SFrame, call frame information, a
+//    return address at the top of the stack, the frame pointer, a stack scan.
 //
 // Where the thread has a shadow stack, a step counts only if it leads to the address
 // that is there (walk_by_shadow).
@@ -301,6 +301,36 @@ static enum ch_status step_by_call(struct walk *w, struct unwind_frame *frame)
     return CH_OK;
 }
 
+// step_by_frameless leaves code without rules that has made no frame, as code compiled
+// at run time: the top of the stack is its return address, and the frame pointer is
+// still its caller's, past whom it leads. The caller is known by its own one, which
+// called it directly.
+static enum ch_status step_by_frameless(struct walk *w, struct unwind_frame *frame)
+{
+    enum { CALL = 0xe8, CALL_BYTES = 5, FUNCTION_BYTES_MAX = 1 << 16 };
+    const struct memory_reader *memory = w->space->memory;
+    const uint64_t record = w->state.registers.value[UNWIND_AMD64_FP];
+    const struct unwind_row *row;
+    uint64_t caller;
+    uint64_t outer;
+    uint8_t code[CALL_BYTES];
+    int32_t distance;
+    if (w->frame.kind != UNWIND_KIND_PC || w->space->arch->id != UNWIND_ARCH_AMD64 ||
+        memory_read_word(memory, sp_of(w), &caller) != CH_OK ||
+        memory_read_word(memory, record + w->space->arch->word, &outer) != CH_OK ||
+        memory_read(memory, outer - CALL_BYTES, code, CALL_BYTES) != CH_OK ||
+        code[0] != CALL)
+        return CH_ERR_NOT_FOUND;
+    memcpy(&distance, code + 1, sizeof(distance));
+    uint64_t entry = outer + (uint64_t)(int64_t)distance;
+    if (caller <= entry || caller - entry > FUNCTION_BYTES_MAX ||
+        rule_cache_find(w->space->rules, RULE_CFI, entry, &row) != CH_OK ||
+        rule_cache_find(w->space->rules, RULE_CFI, caller - 1, &row) != CH_OK ||
+        row->cfa.kind != UNWIND_REGISTER_PLUS || row->cfa.reg != UNWIND_AMD64_FP)
+        return CH_ERR_NOT_FOUND;
+    return step_by_call(w, frame);
+}
+
 static enum ch_status begin_libunwind(struct walk *w)
 {
     struct unwind_space *space = w->space;
@@ -345,11 +375,11 @@ static enum ch_status step_by_libunwind(struct walk *w, struct unwind_frame *fra
 // The methods of each setting, in the order in which they are tried.
 enum { MEANS_MAX = 5 };
 static step_fn *const means[][MEANS_MAX] = {
-    [SETTING_UNWIND_AUTO] = { step_by_sframe, step_by_cfi, step_by_frame_pointer,
-                              step_by_scan },
+    [SETTING_UNWIND_AUTO] = { step_by_sframe, step_by_cfi, step_by_frameless,
+                              step_by_frame_pointer, step_by_scan },
     [SETTING_UNWIND_FAST] = { step_by_sframe, step_by_frame_pointer },
-    [SETTING_UNWIND_PRECISE] = { step_by_cfi, step_by_sframe, step_by_frame_pointer,
-                                 step_by_scan },
+    [SETTING_UNWIND_PRECISE] = { step_by_cfi, step_by_sframe, step_by_frameless,
+                                 step_by_frame_pointer, step_by_scan },
     [SETTING_UNWIND_SFRAME] = { step_by_sframe },
     [SETTING_UNWIND_DWARF] = { step_by_cfi },
     [SETTING_UNWIND_FP] = { step_by_frame_pointer },
