@@ -44,7 +44,7 @@ enum operand_access {
 struct instruction_operand {
     bool memory;
     enum operand_access access; // of memory
-    uint16_t size;              // bytes; 0: not known
+    uint64_t size;              // bytes; 0: not known
     uint8_t scale;
     char name[INSTRUCTION_NAME_MAX];
     bool segmented;                  // the base of fs or gs is added
@@ -53,6 +53,10 @@ struct instruction_operand {
     bool index_signed; // the index has 4 bytes and a sign
     bool base_signed;  // the base is a pointer with an authentication code
     int64_t displacement;
+    // The register that has the size, where one has it (MOPS of AArch64); if it may be
+    // less than zero, the memory is then before the base.
+    char length[INSTRUCTION_NAME_MAX];
+    bool length_signed;
 };
 
 struct instruction {
@@ -162,6 +166,12 @@ instruction_print_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
 // instruction_operand_aarch64 gives what an AArch64 instruction accesses. False: no
 // memory, or it is not known.
 bool instruction_operand_aarch64(uint32_t word, struct instruction_operand *out);
+
+// instruction_bulk_aarch64 gives the destination, and the source if there is one, of an
+// AArch64 instruction that copies or sets memory (MOPS). Returns their number; 0: it is
+// none of these.
+size_t instruction_bulk_aarch64(uint32_t word,
+                                struct instruction_operand out[static 2]);
 
 // instruction_text_aarch64 gives the text of an AArch64 instruction as the disassembler
 // has it; instruction_print_aarch64 gives it of those that this one does not know, too.

@@ -29,7 +29,7 @@ static void set_name(char out[static INSTRUCTION_NAME_MAX], char width, unsigned
 static void set_access(struct instruction_operand *out, bool is_load, unsigned size)
 {
     out->access = is_load ? OPERAND_READ : OPERAND_WRITTEN;
-    out->size = (uint16_t)size;
+    out->size = size;
 }
 
 // A class_fn adds what an instruction of its class accesses to an operand that has the
@@ -173,7 +173,7 @@ static bool read_atomic(uint32_t word, struct instruction_operand *out)
 {
     enum { LDAPR = 12, LD64B = 13, SWP = 8 }; // LD64B is the last that is allocated
     unsigned operation = word_bits(word, 12, 4);
-    out->size = (uint16_t)(1u << word_bits(word, 30, 2));
+    out->size = UINT64_C(1) << word_bits(word, 30, 2);
     out->access = operation == LDAPR || operation == LD64B ? OPERAND_READ
                   : operation > SWP                        ? OPERAND_WRITTEN
                                                            : OPERAND_UPDATED;
@@ -311,6 +311,25 @@ bool instruction_operand_aarch64(uint32_t word, struct instruction_operand *out)
         return true;
     }
     return false;
+}
+
+size_t instruction_bulk_aarch64(uint32_t word, struct instruction_operand out[static 2])
+{
+    enum { SET = 3, STAGES = 3 };
+    bool is_set = word_bits(word, 22, 2) == SET;
+    unsigned stage = word_bits(word, is_set ? 14 : 22, 2);
+    bool has_zero = word_bits(word, 0, 5) == ZERO || word_bits(word, 5, 5) == ZERO ||
+                    (!is_set && word_bits(word, 16, 5) == ZERO);
+    if ((word & 0xfb200c00) != 0x19000400 || stage == STAGES || has_zero)
+        return 0;
+    for (unsigned i = 0; i < 2; i++) {
+        out[i] = (struct instruction_operand){ .memory = true, .scale = 1 };
+        set_access(&out[i], i != 0, 0);
+        out[i].length_signed = stage != 0;
+        set_name(out[i].length, 'x', word_bits(word, 5, 5), "xzr");
+        set_name(out[i].base, 'x', word_bits(word, i == 0 ? 0 : 16, 5), "xzr");
+    }
+    return is_set ? 1 : 2;
 }
 
 // ordering gives the suffix of an instruction that acquires or releases.
@@ -496,29 +515,20 @@ static bool spell_bulk(uint32_t word, char out[static INSTRUCTION_TEXT_MAX])
     static const char *const rights[] = { "", "wt", "rt", "t" };
     static const char *const hints[] = { "", "wn", "rn", "n" };
     static const char *const set_ways[] = { "", "t", "n", "tn" };
-    enum { SET = 3 };
     unsigned way = word_bits(word, 12, 4);
-    unsigned stage = word_bits(word, 22, 2);
     bool has_option = word_bits(word, 26, 1); // of memmove, and of tags
-    bool is_set = stage == SET;
-    char third[INSTRUCTION_NAME_MAX];
-    if (is_set)
-        stage = way >> 2;
-    bool has_zero = word_bits(word, 0, 5) == ZERO || word_bits(word, 5, 5) == ZERO ||
-                    (!is_set && word_bits(word, 16, 5) == ZERO);
-    if ((word & 0xfb200c00) != 0x19000400 || stage == SET || has_zero)
-        return false;
-    set_name(third, 'x', word_bits(word, 16, 5), "xzr");
-    if (is_set)
-        (void)snprintf(out, INSTRUCTION_TEXT_MAX, "set%s%c%s [x%u]!, x%u!, %s",
-                       has_option ? "g" : "", "pme"[stage], set_ways[way & 3],
-                       word_bits(word, 0, 5), word_bits(word, 5, 5), third);
-    else
-        (void)snprintf(out, INSTRUCTION_TEXT_MAX, "cpy%s%c%s%s [x%u]!, [%s]!, x%u!",
-                       has_option ? "" : "f", "pme"[stage], rights[way & 3],
-                       hints[way >> 2], word_bits(word, 0, 5), third,
-                       word_bits(word, 5, 5));
-    return true;
+    struct instruction_operand at[2];
+    size_t count = instruction_bulk_aarch64(word, at);
+    if (count == 1)
+        (void)snprintf(out, INSTRUCTION_TEXT_MAX, "set%s%c%s [%s]!, %s!, %s",
+                       has_option ? "g" : "", "pme"[way >> 2], set_ways[way & 3],
+                       at[0].base, at[0].length, at[1].base);
+    else if (count == 2)
+        (void)snprintf(out, INSTRUCTION_TEXT_MAX, "cpy%s%c%s%s [%s]!, [%s]!, %s!",
+                       has_option ? "" : "f", "pme"[word_bits(word, 22, 2)],
+                       rights[way & 3], hints[way >> 2], at[0].base, at[1].base,
+                       at[0].length);
+    return count != 0;
 }
 
 // read_code_word reads the instruction that bytes begin with. False: there are too few.
@@ -563,8 +573,8 @@ enum ch_status instruction_decode_aarch64(const uint8_t *bytes, size_t size,
         instruction_print_aarch64(bytes, size, 0, out->text, &length);
     if (word >> 16 == 0)
         out->form = INSTRUCTION_UNDEFINED;
-    if (!instruction_operand_aarch64(word, &out->operands[0]))
-        return status;
-    out->operand_count = 1;
-    return CH_OK;
+    out->operand_count = instruction_operand_aarch64(word, &out->operands[0])
+                             ? 1
+                             : instruction_bulk_aarch64(word, out->operands);
+    return out->operand_count != 0 ? CH_OK : status;
 }

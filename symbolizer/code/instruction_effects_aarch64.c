@@ -345,11 +345,28 @@ static void read_transfer(uint32_t word, enum operand_access access,
     }
 }
 
+// effects_of_bulk is for what copies or sets memory: registers change as it goes on.
+static bool effects_of_bulk(uint32_t word, struct instruction_effects *out)
+{
+    struct instruction_operand operands[2];
+    if (instruction_bulk_aarch64(word, operands) == 0)
+        return false;
+    out->memory =
+        (struct instruction_memory){ .used = true, .written = true, .scale = 1 };
+    out->memory.base = general(word, 0);
+    out->memory.index = INSTRUCTION_NO_REGISTER;
+    out->repeats = true;
+    out->written = register_bit(general(word, 0)) | register_bit(general(word, 5)) |
+                   register_bit(general(word, 16));
+    out->named = out->written;
+    return true;
+}
+
 static bool effects_of_memory(uint32_t word, struct instruction_effects *out)
 {
     struct instruction_operand operand;
     if (!instruction_operand_aarch64(word, &operand))
-        return false;
+        return effects_of_bulk(word, out);
     if (operand.access == OPERAND_UNUSED)
         return true;
     bool is_literal = (word & 0x3b000000) == 0x18000000;

@@ -46,6 +46,7 @@ static bool is_terminated(struct instruction *found)
         operand->name[INSTRUCTION_NAME_MAX - 1] = 0;
         operand->base[INSTRUCTION_NAME_MAX - 1] = 0;
         operand->index[INSTRUCTION_NAME_MAX - 1] = 0;
+        operand->length[INSTRUCTION_NAME_MAX - 1] = 0;
     }
     return true;
 }

@@ -202,6 +202,8 @@ static bool is_null(const struct access *access)
     uint64_t base;
     if (operand->base[0] == 0)
         return operand->displacement == 0 || access->before_trap;
+    if (operand->length[0] != 0) // whose base may be the end
+        return access->address == 0;
     return instruction_register(access->registers, operand->base, &base) && base == 0;
 }
 
@@ -236,24 +238,49 @@ static uint64_t untagged(enum instruction_set set, uint64_t address)
 }
 
 // find_operand finds the memory operand whose range contains the fault's address, or
-// begins there if its size is not known.
+// begins there if its size is not known. False: there is none, or a copy has two.
 static bool find_operand(struct access *access, uint64_t fault)
 {
     uint64_t next = access->pc + access->instruction.length;
     for (size_t i = 0; i < access->instruction.operand_count; i++) {
         const struct instruction_operand *operand = &access->instruction.operands[i];
-        if (!operand->memory ||
-            !instruction_address(operand, access->registers, next, &access->address))
-            continue;
-        access->address = untagged(access->set, access->address);
         uint64_t size = operand->size != 0 ? operand->size : 1;
-        if (operand->access != OPERAND_UNUSED &&
-            untagged(access->set, fault) - access->address < size) {
-            access->operand = operand;
-            return true;
-        }
+        uint64_t address;
+        if (!operand->memory || operand->access == OPERAND_UNUSED ||
+            !instruction_address(operand, access->registers, next, &address))
+            continue;
+        address = untagged(access->set, address);
+        if (untagged(access->set, fault) - address >= size)
+            continue;
+        if (access->operand != NULL)
+            return false;
+        access->operand = operand;
+        access->address = address;
+        if (operand->length[0] == 0)
+            break;
     }
-    return false;
+    return access->operand != NULL;
+}
+
+// settle_length sets the range of an operand whose size a register has, as the Arm
+// Architecture Reference Manual has it: by option A, a number below zero is added to
+// the end. A copy down by option B, as the flags say, has the end in the base, too.
+static void settle_length(const json_t *registers, struct instruction_operand *operand)
+{
+    enum { FLAGS_BIT = 28, DOWN = 0xa }; // N and C
+    uint64_t length;
+    uint64_t pstate = 0;
+    if (operand->length[0] == 0 ||
+        !instruction_register(registers, operand->length, &length))
+        return;
+    (void)report_address(registers, "pstate", &pstate);
+    operand->size = length <= INT64_MAX ? length : INT64_MAX;
+    if (operand->length_signed && length > INT64_MAX) {
+        memcpy(operand->index, operand->length, sizeof(operand->index));
+        operand->size = -length;
+    } else if (operand->length_signed && (pstate >> FLAGS_BIT & DOWN) == DOWN) {
+        operand->displacement = -(int64_t)length;
+    }
 }
 
 // infer_fault finds the fault's address where nothing reported it, as in cores without
@@ -482,6 +509,8 @@ static enum ch_status access_decode(const json_t *from, struct access *access)
     enum ch_status status =
         instruction_decode_guarded(access->set, bytes, size, &access->instruction);
     size_t length = access->instruction.length;
+    for (size_t i = 0; i < access->instruction.operand_count; i++)
+        settle_length(access->registers, &access->instruction.operands[i]);
     access->before_trap = status == CH_OK && access->set == INSTRUCTION_X86_64 &&
                           length + 2 <= size && bytes[length] == 0x0f &&
                           bytes[length + 1] == 0x0b;

@@ -540,22 +540,26 @@ static json_t *measured_report(const struct measured *m, uint64_t base, uint64_t
                      "registers", registers, "backtrace", "frames");
 }
 
+// check_access looks for an access at address, and releases the report.
+static void check_access(json_t *report, const struct measured *m, uint64_t expected)
+{
+    uint64_t address = 0;
+    diagnosis_refine(report);
+    const json_t *access = json_object_get(json_object_get(report, "crash"), "access");
+    if (!report_address(access, "address", &address) || address != expected ||
+        report_integer(access, "size", -1) != m->size ||
+        strcmp(report_string(access, "operation"), m->operation) != 0)
+        fail_msg("%08x: %s", m->code, json_dumps(access, 0));
+    json_decref(report);
+}
+
 static void check_measured(const struct measured *m)
 {
     static const uint64_t rest[] = { 0x20, 0x1fffffff0 };
     const uint64_t base = UINT64_C(1) << 40;
     for (int i = 0; i < 2; i++) {
-        json_t *report = measured_report(m, base, rest[i], m->from_base[i]);
-        diagnosis_refine(report);
-        const json_t *access =
-            json_object_get(json_object_get(report, "crash"), "access");
-        uint64_t address = 0;
-        if (!report_address(access, "address", &address) ||
-            address != base + (uint64_t)m->from_base[i] ||
-            report_integer(access, "size", -1) != m->size ||
-            strcmp(report_string(access, "operation"), m->operation) != 0)
-            fail_msg("%08x: %s", m->code, json_dumps(access, 0));
-        json_decref(report);
+        check_access(measured_report(m, base, rest[i], m->from_base[i]), m,
+                     base + (uint64_t)m->from_base[i]);
     }
 }
 
@@ -579,10 +583,63 @@ static void accesses_of_aarch64_are_those_that_were_measured(void **state)
     assert_in_range(count, LEAST, INT_MAX);
 }
 
+static void copies_of_aarch64_have_left_what_was_measured(void **state)
+{
+    (void)state;
+    enum { LEAST = 40 };
+    const uint64_t base = UINT64_C(1) << 40;
+    FILE *file = fopen(AARCH64_BULK, "r");
+    char line[160];
+    int count = 0;
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        struct measured m;
+        int64_t at[5];
+        uint64_t flags;
+        char value[32];
+        if (sscanf(line,
+                   "%" SCNx32 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNu64
+                   " %" SCNd64 " %" SCNd64 " %u %7s",
+                   &m.code, &at[0], &at[1], &at[2], &flags, &at[3], &at[4], &m.size,
+                   m.operation) != 9)
+            continue;
+        json_t *report = measured_report(&m, base, 0, at[3]);
+        json_t *registers = json_object_get(
+            json_array_get(json_object_get(report, "threads"), 0), "registers");
+        for (unsigned i = 0; i < 3; i++) {
+            (void)snprintf(value, sizeof(value), "0x%" PRIx64,
+                           (uint64_t)at[i] + (i < 2 ? base : 0));
+            (void)json_object_set_new(registers, register_name_aarch64(i),
+                                      json_string(value));
+        }
+        (void)snprintf(value, sizeof(value), "0x%" PRIx64, flags << 28);
+        (void)json_object_set_new(registers, "pstate", json_string(value));
+        check_access(report, &m, base + (uint64_t)at[4]);
+        count++;
+    }
+    (void)fclose(file);
+    assert_in_range(count, LEAST, INT_MAX);
+}
+
+static void
+nothing_is_claimed_of_a_copy_whose_ranges_both_contain_the_fault(void **state)
+{
+    (void)state;
+    const struct measured m = { .code = 0x1d410440 }; // cpym [x0]!, [x1]!, x2!
+    json_t *report = measured_report(&m, 0x20000, 0x20000, 8);
+    diagnosis_refine(report);
+    bool claims = json_object_get(json_object_get(report, "crash"), "access") != NULL;
+    json_decref(report);
+    assert_false(claims);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_of_aarch64_are_those_that_were_measured),
+        cmocka_unit_test(copies_of_aarch64_have_left_what_was_measured),
+        cmocka_unit_test(
+            nothing_is_claimed_of_a_copy_whose_ranges_both_contain_the_fault),
         cmocka_unit_test(diagnosis_says_what_the_instruction_did),
         cmocka_unit_test(diagnosis_names_the_checks_of_branches_of_aarch64),
         cmocka_unit_test(diagnosis_says_what_an_instruction_of_aarch64_did),

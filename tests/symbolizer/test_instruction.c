@@ -434,6 +434,20 @@ static void instructions_of_aarch64_have_effects(void **state)
     }
 }
 
+static void copies_of_aarch64_change_their_registers_as_they_go_on(void **state)
+{
+    (void)state;
+    // cpyfm [x3]!, [x1]!, x2!; setp [x3]!, x2!, x1
+    static const uint32_t codes[] = { 0x19410443, 0x19c10443 };
+    for (size_t i = 0; i < 2; i++) {
+        struct instruction_effects e = effects_of_aarch64(codes[i]);
+        assert_int_equal(e.written, 1 << 3 | 1 << 2 | 1 << 1);
+        assert_int_equal(e.memory.base, 3);
+        assert_true(e.memory.written && e.repeats);
+        assert_int_equal(e.memory.bytes, 0);
+    }
+}
+
 static void pairs_and_changed_bases_of_aarch64_are_followed(void **state)
 {
     (void)state;
@@ -489,6 +503,7 @@ int main(void)
         cmocka_unit_test(a_prefetch_of_aarch64_never_faults),
         cmocka_unit_test(instructions_of_aarch64_have_effects),
         cmocka_unit_test(pairs_and_changed_bases_of_aarch64_are_followed),
+        cmocka_unit_test(copies_of_aarch64_change_their_registers_as_they_go_on),
         cmocka_unit_test(cut_and_undefined_instructions_of_aarch64_are_refused),
     };
     return cmocka_run_group_tests_name("symbolizer/instruction", tests, NULL, NULL);
