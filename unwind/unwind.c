@@ -399,9 +399,11 @@ static enum ch_status unwind_check_step(struct walk *w, uint64_t pc, uint64_t sp
     if (next_pc == 0)
         return CH_END;
     // Only an interrupted frame may be on another stack, or have a misaligned one.
-    // Where the return address is in a register, only the innermost frame may use no
-    // stack.
-    bool empty = w->frame.kind == UNWIND_KIND_PC && next_sp == sp && next_pc != pc;
+    // Where the return address is in the link register, only the innermost frame may
+    // use no stack.
+    bool in_other = w->row != NULL && w->row->ra.kind == UNWIND_REGISTER_PLUS;
+    bool empty =
+        (w->frame.kind == UNWIND_KIND_PC || in_other) && next_sp == sp && next_pc != pc;
     if (!signal && (next_sp % w->space->arch->word != 0 || (next_sp <= sp && !empty)))
         return CH_ERR_MALFORMED;
     if (signal && (++w->signals > SIGNALS_MAX || next_sp == sp))

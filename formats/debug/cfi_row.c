@@ -378,6 +378,11 @@ static enum ch_status cfi_write_row(const struct machine *m, struct unwind_row *
     out->end = m->end;
     out->cfa = m->now.cfa;
     out->ra = m->now.of[ra];
+    // glibc's rawmemchr of AArch64 has its return address in x15.
+    if (out->ra.kind == UNWIND_SAME && processor->fp == UNWIND_AARCH64_FP &&
+        ra != UNWIND_AARCH64_RA)
+        out->ra =
+            (struct unwind_rule){ .kind = UNWIND_REGISTER_PLUS, .reg = (uint16_t)ra };
     out->fp = m->now.of[processor->fp];
     out->flags = (m->cie->signal ? UNWIND_SIGNAL_FRAME : 0) |
                  (m->now.mangled ? UNWIND_RA_MANGLED : 0) |

@@ -219,6 +219,27 @@ static void cfi_toggles_the_signing_of_return_addresses_on_aarch64_alone(void **
     assert_int_equal(row_in(&b, CODE, &amd64, &row), CH_ERR_UNSUPPORTED);
 }
 
+static void cfi_finds_a_return_address_in_another_register_of_aarch64(void **state)
+{
+    (void)state;
+    enum { SAID = 16 }; // by the CIE
+    static const uint8_t same[] = { 0x08, SAID };
+    static const uint8_t saved[] = { 0x80 | SAID, 2 };
+    struct cfi_builder b = { 0 };
+    struct unwind_row row;
+    cfi_cie(&b, "", NULL, 0);
+    cfi_fde(&b, 0, CODE, CODE_SIZE, same, sizeof(same));
+    assert_int_equal(row_in(&b, CODE, &aarch64, &row), CH_OK);
+    assert_int_equal(row.ra.kind, UNWIND_REGISTER_PLUS);
+    assert_int_equal(row.ra.reg, SAID);
+    assert_int_equal(row.ra.offset, 0);
+    b.size = 0;
+    cfi_cie(&b, "", NULL, 0);
+    cfi_fde(&b, 0, CODE, CODE_SIZE, saved, sizeof(saved));
+    assert_int_equal(row_in(&b, CODE, &aarch64, &row), CH_OK);
+    assert_int_equal(row.ra.kind, UNWIND_AT_CFA);
+}
+
 static void cfi_refuses_programs_that_make_no_sense(void **state)
 {
     (void)state;
@@ -449,6 +470,7 @@ int main(void)
         cmocka_unit_test(cfi_undefined_return_address_is_the_outermost_frame),
         cmocka_unit_test(cfi_drops_rules_of_registers_nobody_tracks),
         cmocka_unit_test(cfi_toggles_the_signing_of_return_addresses_on_aarch64_alone),
+        cmocka_unit_test(cfi_finds_a_return_address_in_another_register_of_aarch64),
         cmocka_unit_test(cfi_refuses_programs_that_make_no_sense),
         cmocka_unit_test(cfi_has_no_row_outside_its_code),
         cmocka_unit_test(cfi_reads_augmentations),

@@ -237,6 +237,18 @@ class CoresOfQemu(unittest.TestCase):
         self.assertIn("main", names_of(crashed_thread(report)))
         self.assertEqual(kinds_of(crashed_thread(report)), {"context", "cfi"})
 
+    def test_a_function_that_returns_through_another_register_is_unwound(self):
+        """glibc's rawmemchr, which sscanf calls, keeps its return address in x15."""
+        source = os.path.join(self.scene.folder, "scan.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <stdio.h>\n"
+                       "int main(int n, char **v) { return sscanf((char *)16, v[0], &n); }\n")
+        path = self.scene.build("scan", "-w", source=source)
+        thread = crashed_thread(self.scene.report(self.scene.crash(path), "--exe", path,
+                                                  "--sysroot", SYSROOT))
+        self.assertEqual(names_of(thread)[:2], ["rawmemchr", "__isoc99_sscanf"])
+        self.assertEqual(kinds_of(thread), {"context", "cfi"})
+
     def test_an_uncaught_exception_shows_who_threw_it(self):
         source = os.path.join(harness.SOURCE, "examples", "uncaught.cpp")
         path = self.scene.build("throwing", "-static", compiler=CXX, source=source)
