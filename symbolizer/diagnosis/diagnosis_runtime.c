@@ -267,27 +267,25 @@ static const struct allocator_call *find_allocator(const json_t *report,
 }
 
 // is_bad_free returns true if the call read the size that stands before a piece of
-// memory, and there was none: it was given what is no such memory. On AArch64 it
-// computes the address of the size first, and x0 still is the argument.
+// memory, to which a register leads, and there was none: it was given what is no such
+// memory.
 static bool is_bad_free(const json_t *report, const json_t *crash, const char *call)
 {
-    static const char before[] = "-8";
-    static const char before_hex[] = "-0x8";
-    const char *at = report_string(json_object_get(crash, "access"), "expression");
-    size_t size = at != NULL ? strlen(at) : 0;
-    const json_t *registers =
-        json_object_get(report_crashed_thread(report), "registers");
+    json_t *registers = json_object_get(report_crashed_thread(report), "registers");
+    const char *name;
+    json_t *unused;
     uint64_t argument;
     uint64_t address;
-    bool is_of_argument = report_address(registers, "x0", &argument) &&
-                          report_address(crash, "address", &address) &&
-                          argument - address == sizeof(uint64_t);
-    return (strcmp(call, "free") == 0 || strcmp(call, "realloc") == 0) &&
-           (is_of_argument ||
-            (size > strlen(before) &&
-             strcmp(at + size - strlen(before), before) == 0) ||
-            (size > strlen(before_hex) &&
-             strcmp(at + size - strlen(before_hex), before_hex) == 0));
+    if ((strcmp(call, "free") != 0 && strcmp(call, "realloc") != 0) ||
+        !report_address(json_object_get(crash, "access"), "address", &address))
+        return false;
+    json_object_foreach(registers, name, unused)
+    {
+        if (report_address(registers, name, &argument) &&
+            argument - address == sizeof(uint64_t))
+            return true;
+    }
+    return false;
 }
 
 // is_top_function returns true if a frame's function is the one that crashed: those

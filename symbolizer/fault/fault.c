@@ -64,8 +64,8 @@ static bool freed_is_text(const char bytes[static ARGUMENT_FREED_TEXT])
 // freed_is_on_stack returns true if the address is in the frames of the crashed thread.
 static bool freed_is_on_stack(const struct argument_stack *stack, uint64_t address)
 {
-    enum { SP = 7 };
-    return stack->count != 0 && address >= stack->calls[0].frame.registers.value[SP] &&
+    return stack->count != 0 &&
+           address >= stack->calls[0].frame.registers.value[stack->arch->sp] &&
            address < stack->calls[stack->count - 1].frame.cfa;
 }
 
