@@ -152,24 +152,39 @@ static bool fault_is_copied(const struct fault *f, uint8_t reg)
     return false;
 }
 
+// Functions of strings read from the last multiple of this before their pointer.
+enum { ALIGNED_BYTES = 16 };
+
 // fault_in_register gives the number of the pointer whose register the called function
-// itself accessed, unchanged by a displacement or an index; negative: none. Functions
-// that return their destination have it in rax from the start.
+// itself accessed, unchanged by a displacement or an index, or aligned in another
+// register; negative: none. Functions that return their destination have it in rax from
+// the start.
 static int fault_in_register(const struct fault *f, size_t caller,
                              const struct library_function *function)
 {
-    const char *expression =
-        report_string(json_object_get(f->crash, "access"), "expression");
+    const json_t *access = json_object_get(f->crash, "access");
+    const char *expression = report_string(access, "expression");
+    uint64_t address;
+    int aligned = -1;
     if (caller == 1 && expression != NULL && strcmp(expression, "rax") == 0)
         return function->roles[0] != NULL &&
                        strcmp(function->roles[0], "destination") == 0
                    ? 0
                    : -1;
-    for (size_t i = 0; i < LIBRARY_POINTERS && caller == 1 && expression != NULL; i++)
-        if (strcmp(expression, fault_register_name(f, fault_argument(f, i))) == 0 &&
-            !fault_is_copied(f, fault_argument(f, i)))
+    if (caller != 1 || expression == NULL || strpbrk(expression, "+-*") != NULL ||
+        !report_address(access, "address", &address))
+        return -1;
+    for (size_t i = 0; i < LIBRARY_POINTERS; i++) {
+        uint8_t reg = fault_argument(f, i);
+        if (function->roles[i] == NULL || fault_is_copied(f, reg))
+            continue;
+        if (strcmp(expression, fault_register_name(f, reg)) == 0)
             return (int)i;
-    return -1;
+        if (aligned < 0 && f->innermost->frame.registers.value[reg] / ALIGNED_BYTES ==
+                               address / ALIGNED_BYTES)
+            aligned = (int)i;
+    }
+    return aligned;
 }
 
 // fault_passed_values gives how many pointers at most follow the format that the
@@ -261,11 +276,15 @@ static size_t fault_passes(struct fault *f, const struct library_function **out,
                            uint64_t *out_address)
 {
     size_t caller = fault_caller(f);
-    // Of an address that no memory can have the kernel reports none.
+    const json_t *access = json_object_get(f->crash, "access");
+    // Of an address that no memory can have the kernel reports none, or on AArch64 one
+    // without the highest byte.
+    bool is_computed = crash_words_is_kind(f->crash, CRASH_KIND_BIT(NON_CANONICAL)) &&
+                       report_address(access, "address", out_address);
     const struct argument_step *step =
-        caller != 0 && (report_address(f->crash, "address", out_address) ||
-                        report_address(json_object_get(f->crash, "access"), "address",
-                                       out_address))
+        caller != 0 &&
+                (is_computed || report_address(f->crash, "address", out_address) ||
+                 report_address(access, "address", out_address))
             ? argument_trace_step(&f->trace, caller)
             : NULL;
     *out = step != NULL && step->effects.flow == INSTRUCTION_CALLS

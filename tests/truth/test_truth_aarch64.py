@@ -41,6 +41,7 @@ UNHELPFUL_MAX_PERCENT = 5 if harness.FULL else 25
 # Runs whose report differs from that on x86-64, and why.
 DIFFERENCES = {
     "*built_in_trap*": "gcc's trap is a breakpoint there",
+    "undefined.c gcc_says_nothing *": "gcc's trap is a breakpoint there",
     "endings.c frees_stack *": "what free makes of memory on the stack depends on what is there",
     "endings.c traps *": "gcc's trap is a breakpoint there",
     "tables.cc text_slot *": "the processor drops the highest byte of the pc",
@@ -49,6 +50,7 @@ DIFFERENCES = {
     "endings.c calls_by_sealed_table *": "what saves the signal needs that table itself",
     "handlers.c *": "its own handlers replace what saves the signal, and qemu's cores have no calls "
                     "that threads wait in",
+    "memory.c text_call *": "the processor drops the highest byte of the pc",
     "memory.c far_alloca *": "qemu's stack does not grow",
     "pointers.c huge_page *": "qemu has no huge pages",
     "pointers.c larg*_array *": "what saves the signal has no stack in another thread",
