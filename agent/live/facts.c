@@ -103,11 +103,12 @@ static void read_stat_fields(const struct text *stat, uint64_t out[static STAT_F
     memset(out, 0, STAT_FIELDS * sizeof(out[0]));
     if (at == NULL)
         return;
-    at++;
-    for (int field = STAT_FIRST; field < STAT_FIELDS && *at != 0; field++) {
-        at += strspn(at, " ");
-        out[field] = strtoull(at, NULL, 10);
-        at += strcspn(at, " ");
+    // musl's strspn and strtoull take twice as long, for many threads.
+    for (int field = STAT_FIRST - 1; *++at != 0 && field < STAT_FIELDS;) {
+        if (*at == ' ')
+            field++;
+        else if (*at >= '0' && *at <= '9')
+            out[field] = out[field] * 10 + (uint64_t)(*at - '0');
     }
 }
 
