@@ -31,6 +31,7 @@
 #include "agent/raw/raw_threads.h"
 #include "agent/raw/store.h"
 #include "agent/trace/trace.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/system/bounded_write.h"
 #include "base/system/own_thread.h"
@@ -338,7 +339,9 @@ static enum ch_status read_agent_context(struct agent *agent)
 
 static bool take_capture(struct agent *agent)
 {
+    enum { HELD_BYTES = 128 << 10 }; // so much is not copied when it grows
     struct capture *capture = &agent->capture;
+    (void)array_grow(&agent->held.bytes, &agent->held.capacity, HELD_BYTES, 1);
     capture->settings = &agent->settings;
     capture->careful = agent->request.careful;
     capture->bounded = !agent->request.careful;

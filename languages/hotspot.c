@@ -88,7 +88,8 @@ enum ch_status hotspot_open(struct hotspot *hotspot, const struct memory_reader 
 {
     static const char library[] = "/libjvm.so";
     const struct target_image *machine = NULL;
-    *hotspot = (struct hotspot){ .reader = reader, .arch = arch };
+    hotspot->reader = reader;
+    hotspot->arch = arch;
     if (arch->id != UNWIND_ARCH_AMD64 || reader->narrow)
         return CH_ERR_NOT_FOUND;
     for (size_t i = 0; machine == NULL && i < images->count; i++)

@@ -74,9 +74,9 @@ struct hotspot_place {
     uint32_t line;
 };
 
-// hotspot_open finds a virtual machine among the images. CH_ERR_NOT_FOUND: there is
-// none. CH_ERR_UNSUPPORTED: it is of a version that is not known. CH_ERR_MALFORMED,
-// CH_ERR_FAULT: its description is damaged.
+// hotspot_open finds a virtual machine among the images. Hotspot is all zero.
+// CH_ERR_NOT_FOUND: there is none. CH_ERR_UNSUPPORTED: it is of a version that is not
+// known. CH_ERR_MALFORMED, CH_ERR_FAULT: its description is damaged.
 CH_CHECKED enum ch_status hotspot_open(struct hotspot *hotspot,
                                        const struct memory_reader *reader,
                                        const struct unwind_arch *arch,

@@ -21,8 +21,9 @@ void held_pointers_init(struct held_pointers *pointers, const struct capture *ca
     pointers->count = 0;
     pointers->root_count = 0;
     pointers->window_end = HELD_ROOTS; // registers
+    if (pointers->visited_count != 0)  // untouched pages stay so
+        memset(pointers->visited, 0, sizeof(pointers->visited));
     pointers->visited_count = 0;
-    memset(pointers->visited, 0, sizeof(pointers->visited));
 }
 
 void held_pointers_set_stack(struct held_pointers *pointers, uint64_t from, uint64_t to)

@@ -41,19 +41,19 @@ struct held_pointers {
     const struct target_mapping *last; // a mapping that a pointer led to
     size_t left;                       // bytes that may still be copied
     size_t count;
-    uint64_t found[HELD_POINTERS_COUNT];
-    uint64_t roots[HELD_ROOTS];
     size_t root_count;
     size_t window_end; // the root_count at which no more are taken of this window
-    uint64_t visited[2 * HELD_DEEP_OBJECTS]; // a hash table; 0: free
     size_t visited_count;
+    uint64_t roots[HELD_ROOTS];
+    uint64_t visited[2 * HELD_DEEP_OBJECTS]; // a hash table; 0: free
+    uint64_t found[HELD_POINTERS_COUNT];     // last, as most of it is never touched
 };
 
 // held_chunk_bytes is how many bytes glibc's heap has for the object at address; 0: it
 // does not look like one of its chunks.
 uint64_t held_chunk_bytes(const struct memory_reader *reader, uint64_t address);
 
-// held_pointers_init begins without any.
+// held_pointers_init begins without any. Pointers is all zero, or was used before.
 void held_pointers_init(struct held_pointers *pointers, const struct capture *capture);
 
 // held_pointers_set_stack prepares to search a thread of whose stack that part is

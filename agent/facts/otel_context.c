@@ -269,7 +269,6 @@ static void find_variable(const struct capture *capture, struct otel_context *co
 
 void otel_context_read(const struct capture *capture, struct otel_context *out)
 {
-    *out = (struct otel_context){ 0 };
     for (size_t i = 0; i < capture->images.mapping_count && out->payload.size == 0;
          i++) {
         const struct target_mapping *mapping = &capture->images.mappings[i];

@@ -26,8 +26,8 @@ struct otel_context {
     uint64_t from_thread; // distance of the program's block from the thread pointer
 };
 
-// otel_context_read finds the context of the captured process. One that is not there
-// leaves out empty. out must be deinited.
+// otel_context_read finds the context of the captured process. out is all zero, stays
+// so where there is none, and must be deinited.
 void otel_context_read(const struct capture *capture, struct otel_context *out);
 void otel_context_deinit(struct otel_context *context);
 

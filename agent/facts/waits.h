@@ -30,9 +30,9 @@ struct wait {
 };
 
 struct waits {
-    struct wait list[WAITS_MAX];
     size_t count;
     bool deadlock; // some of them wait for one another in a circle
+    struct wait list[WAITS_MAX];
 };
 
 // A wait_call is a futex system call that waits.

@@ -31,7 +31,7 @@ enum {
     GROWTH = 4, // the room of a large block is so many times the requested size
     KEPT = 8,   // freed large blocks
     HUGE_PAGE = 2 << 20,
-    SMALL_CRASH_BYTES = 80 << 10, // what a small crash takes
+    SMALL_CRASH_BYTES = 60 << 10, // what a small crash takes
 };
 
 // A heap_block precedes each block's bytes; next is of freed small ones.

@@ -25,7 +25,6 @@ struct raw_languages_hit {
 struct raw_languages {
     struct capture *capture;
     struct python python;
-    struct hotspot hotspot;
     struct v8 v8;
     bool sought_v8;             // v8 was opened, or is not there
     struct unwind_frame before; // the walk's last frame
@@ -42,6 +41,7 @@ struct raw_languages {
     size_t hit_capacity;
     uint32_t *groups; // of the entries of a backtrace
     size_t group_capacity;
+    struct hotspot hotspot; // last, as most processes have none
 };
 
 // raw_languages_init reads the interpreted frames of all threads of capture, which must

@@ -763,9 +763,9 @@ static void hold_mappings(struct capture *capture)
 // A raw_work is on the heap, because a compiler that guards the stack touches each page
 // of a frame, and most of these are never used.
 struct raw_work {
+    struct waits waits; // its long list is after its first members
     struct crash_examination crash;
     struct raw_threads threads;
-    struct waits waits;
 };
 
 static void examine(struct raw_work *work, struct capture *capture)

@@ -48,7 +48,6 @@ struct raw_threads {
     size_t image_count;
     size_t *image_number; // each captured image's index in images, or SIZE_MAX
     struct fingerprint fingerprint; // the crashed thread's, once it is written
-    struct raw_languages languages;
     struct raw_jitted jitted;
     struct go_switch change; // of the walked thread; its goroutine is 0: there is none
     bool changed;            // the walk has come to it
@@ -60,6 +59,7 @@ struct raw_threads {
     bool opened;                // goroutines was opened, with this status
     enum ch_status opened_status;
     struct goroutines goroutines;
+    struct raw_languages languages;
     struct otel_context otel;
     struct held_pointers pointers; // last, as most of it is never touched
 };

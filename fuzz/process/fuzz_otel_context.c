@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                .arch = &unwind_arch_amd64,
                                .reader = fake_memory_reader(&memory),
                                .images = { .mappings = &mapping, .mapping_count = 1 } };
-    struct otel_context context;
+    struct otel_context context = { 0 };
     struct json_writer w;
     otel_context_read(&capture, &context);
     // A thread's variable is the last word.

@@ -71,7 +71,7 @@ static char *written(const struct published *published)
                                .arch = &unwind_arch_amd64,
                                .reader = fake_memory_reader(&memory),
                                .images = { .mappings = &mapping, .mapping_count = 1 } };
-    struct otel_context context;
+    struct otel_context context = { 0 };
     struct json_writer w;
     otel_context_read(&capture, &context);
     context.has_variable = true;
