@@ -564,7 +564,8 @@ void argument_globals_list(struct argument_globals *globals,
     f->scopes[f->scope_count++] = none;
     f->block = argument_image_thread_block(call->image, stack->thread_pointer);
     globals_find_uses(f);
-    globals_find_variables(f);
+    if (f->use_count != 0)
+        globals_find_variables(f);
     if (f->variable_count != 0)
         qsort(f->variables, f->variable_count, sizeof(f->variables[0]),
               globals_compare_places);
