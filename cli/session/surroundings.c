@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/system/file.h"
+#include "base/system/own_thread.h"
 #include "images/read_file.h"
 #include "report/file/held_file.h"
 #include "report/secrets/sanitize.h"
@@ -261,20 +262,38 @@ static bool is_line_of(const char *line, size_t size, int64_t pid, double after_
     return false;
 }
 
+enum { LOG_BYTES = 32 << 10 };
+
+static char kernel_log[LOG_BYTES + 1];
+static pthread_t kernel_log_reader;
+static bool kernel_log_is_read; // by a thread
+
+static void *kernel_log_fill(void *unused)
+{
+    enum { READ_ALL = 3 };
+    int count = klogctl(READ_ALL, kernel_log, LOG_BYTES);
+    kernel_log[count > 0 ? count : 0] = 0;
+    return unused;
+}
+
+void surroundings_read_ahead(void)
+{
+    kernel_log_is_read = own_thread_start(&kernel_log_reader, kernel_log_fill, NULL);
+}
+
 // add_kernel_log adds what the kernel has logged of the process, as far as we may read
 // the log.
 static void add_kernel_log(json_t *surroundings, const json_t *process,
                            const struct settings *settings)
 {
-    enum { READ_ALL = 3, LOG_BYTES = 32 << 10, LINES_MAX = 8 };
-    static char log[LOG_BYTES + 1];
-    int count = klogctl(READ_ALL, log, LOG_BYTES);
+    enum { LINES_MAX = 8 };
+    if (!kernel_log_is_read || pthread_join(kernel_log_reader, NULL) != 0)
+        (void)kernel_log_fill(NULL);
     int64_t pid = report_integer(process, "pid", 0);
     double age_s = (double)report_integer(process, "uptime_ms", 0) / 1000 + 60;
     double now_s = (double)clock_now_ms(CLOCK_BOOTTIME) / 1000;
     json_t *lines = json_array();
-    log[count > 0 ? count : 0] = 0;
-    for (const char *at = log; *at != 0 && pid > 0;) {
+    for (const char *at = kernel_log; *at != 0 && pid > 0;) {
         size_t size = strcspn(at, "\n");
         if (is_line_of(at, size, pid, now_s - age_s) &&
             json_array_size(lines) < LINES_MAX) {

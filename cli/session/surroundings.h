@@ -24,6 +24,10 @@ void surroundings_add_environment(json_t *report, const struct settings *setting
 void surroundings_add_process(json_t *surroundings, const char *process,
                               const char *cgroup);
 
+// surroundings_read_ahead begins to read the kernel's log, which takes the kernel up to
+// milliseconds. surroundings_add_system must follow.
+void surroundings_read_ahead(void);
+
 // surroundings_add_system does so if the crashed process had what we have, and adds the
 // names of unit, container and pod, the kernel's taint and what its log says of the
 // process.
