@@ -146,6 +146,7 @@ struct line {
 //   kind: small-pointer
 //   builds: -static
 //   says: Read from 0x32, a small number .*; `at`, a.* of member_passed, is 0x2a
+//   true: Read from 0x2a, a small number .*
 //   variable: at
 OWN void member_passed(const line *at)
 {
