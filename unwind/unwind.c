@@ -328,7 +328,9 @@ static enum ch_status step_by_frameless(struct walk *w, struct unwind_frame *fra
         rule_cache_find(w->space->rules, RULE_CFI, caller - 1, &row) != CH_OK ||
         row->cfa.kind != UNWIND_REGISTER_PLUS || row->cfa.reg != UNWIND_AMD64_FP)
         return CH_ERR_NOT_FOUND;
-    return step_by_call(w, frame);
+    enum ch_status status = step_by_call(w, frame);
+    frame->trust = UNWIND_TRUST_FP;
+    return status;
 }
 
 static enum ch_status begin_libunwind(struct walk *w)

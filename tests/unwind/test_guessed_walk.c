@@ -81,6 +81,8 @@ static struct target *make_called(uint64_t slot, size_t called)
 static size_t frames_of(struct target *t, uint64_t frames[3])
 {
     (void)target_walk(t, SETTING_UNWIND_AUTO);
+    if (t->trust[1] != UNWIND_TRUST_FP)
+        t->frame_count = 0; // a guess
     size_t count = t->frame_count;
     memcpy(frames, t->frames, 3 * sizeof(frames[0]));
     free(t);
