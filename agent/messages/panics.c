@@ -289,6 +289,25 @@ static bool read_formatted(const struct memory_reader *reader,
     return false;
 }
 
+// read_literal reads a message that is a literal, where the compiler inlined the hook:
+// its address and size, and the Location. The runtime passes it on, so the first two
+// are on the stack once more; the names of thread and file are there, too.
+static bool read_literal(const struct memory_reader *reader,
+                         const struct panic_search *search, const uint64_t *words,
+                         size_t count, struct panic_place *out_place,
+                         char out[static TEXT_BYTES])
+{
+    bool again = false;
+    if (!may_be_constant(search, words[2]) ||
+        !search->is_constant(search->context, words[0]))
+        return false;
+    for (size_t i = 3; i + 1 < count && !again; i++)
+        again = words[i] == words[0] && words[i + 1] == words[1];
+    return again && read_panic_place(reader, words[2], out_place) &&
+           read_panic_text(reader, words[0], words[1], out, TEXT_BYTES) &&
+           strcmp(out, search->thread) != 0 && strcmp(out, out_place->file) != 0;
+}
+
 // find_hook_info finds the payload with its vtable before a Location; older versions
 // have the message's parts between them. Where the compiler inlined the hook, there is
 // only PanicInfo: the address of the parts and the Location.
@@ -312,6 +331,9 @@ static bool find_hook_info(const struct memory_reader *reader,
         if (read_payload_text(reader, search, words[i], size, out_text))
             return true;
     }
+    for (size_t i = 0; i + 3 < count; i++)
+        if (read_literal(reader, search, words + i, count - i, out_place, out_text))
+            return true;
     return false;
 }
 

@@ -135,6 +135,28 @@ static void a_literal_message_is_read_where_it_is(void **state)
     assert_said("thread 'main' panicked at src/main.rs:4:9: no such");
 }
 
+// Where the compiler left no PanicHookInfo, the literal is on the stack before the
+// place, and once more where it was passed.
+static void a_literal_message_is_read_where_the_hook_was_inlined(void **state)
+{
+    enum { LITERAL = FILE_TEXT + 8, PAYLOAD = 10, PASSED = 30 };
+    (void)state;
+    memcpy(&data[LITERAL], "out of paper", sizeof("out of paper"));
+    stack[PAYLOAD] = stack[PASSED] = DATA + 8 * LITERAL;
+    stack[PAYLOAD + 1] = stack[PASSED + 1] = strlen("out of paper");
+    stack[PAYLOAD + 2] = DATA + 8 * PLACE;
+    assert_said("thread 'main' panicked at src/main.rs:4:9: out of paper");
+    stack[PASSED + 1]--; // another one
+    assert_nothing_said();
+    stack[PAYLOAD] = stack[PASSED] = data[PLACE]; // the name of the file
+    stack[PAYLOAD + 1] = stack[PASSED + 1] = data[PLACE + 1];
+    assert_nothing_said();
+    memcpy(&data[LITERAL], "main", sizeof("main")); // that of the thread
+    stack[PAYLOAD] = stack[PASSED] = DATA + 8 * LITERAL;
+    stack[PAYLOAD + 1] = stack[PASSED + 1] = strlen("main");
+    assert_nothing_said();
+}
+
 static void a_place_that_is_no_rust_source_is_none(void **state)
 {
     (void)state;
@@ -218,6 +240,8 @@ int main(void)
         cmocka_unit_test_setup(a_formatted_message_is_read_where_the_hook_was_inlined,
                                fill),
         cmocka_unit_test_setup(a_literal_message_is_read_where_it_is, fill),
+        cmocka_unit_test_setup(a_literal_message_is_read_where_the_hook_was_inlined,
+                               fill),
         cmocka_unit_test_setup(a_place_that_is_no_rust_source_is_none, fill),
         cmocka_unit_test_setup(what_is_no_text_is_not_quoted, fill),
         cmocka_unit_test_setup(a_vtable_outside_of_images_is_none, fill),
