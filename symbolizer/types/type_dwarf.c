@@ -325,6 +325,7 @@ static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die 
 {
     struct type_part part = { .name = type_dwarf_name_of(die) };
     uint64_t offset = 0;
+    uint64_t alignment;
     uint64_t bits;
     if (dwarf_tag(die) == DW_TAG_inheritance)
         part.base =
@@ -340,6 +341,8 @@ static enum ch_status type_dwarf_add_member(struct type_dwarf *types, Dwarf_Die 
         return status;
     if (part.base != TYPE_BASE_NONE)
         part.name = dwarf_base_name(die);
+    if (read_number(die, DW_AT_alignment, &alignment) && alignment > type->alignment)
+        type->alignment = alignment;
     part.offset_bits = offset * 8;
     if (read_number(die, DW_AT_bit_size, &bits))
         status = place_bits(types, die, bits, &part);
@@ -658,6 +661,8 @@ static struct type read_tag_and_size(Dwarf_Die *die)
         type.name = "";
     if (type.kind == TYPE_POINTER && type.size == 0)
         type.size = sizeof(uint64_t);
+    (void)read_number(die, DW_AT_alignment, &type.alignment);
+    type.vector = dwarf_hasattr(die, DW_AT_GNU_vector);
     if (tag == DW_TAG_reference_type)
         type.reference = 1;
     if (tag == DW_TAG_rvalue_reference_type)

@@ -58,6 +58,7 @@ struct type {
     const char *name;    // "session" of `struct session`; "" for none
     const char *unit;    // its source file, where units differ; NULL: irrelevant
     uint64_t size;       // in bytes; of arrays, typedefs and qualifiers see type_size
+    uint64_t alignment;  // in bytes, if it is asked for; 0: that of its members
     uint32_t target;     // what it points to, holds, names, qualifies, slices, returns
     uint32_t count;      // of an array: elements; with variants: the number among the
                          // parts of that which is selected if no other is; 0: none
@@ -69,6 +70,7 @@ struct type {
     uint16_t bits;           // of a slice
     bool variadic;           // of a function
     bool flat;               // of an array: of all elements of arrays of arrays
+    bool vector;             // of an array: it is aligned to its size
     uint8_t reference;       // of a pointer: 1 for `&`, 2 for `&&`, 0 for `*`
     bool variants; // of a structure: its first part is a number that selects one
                    // of the others (an enum of Rust)

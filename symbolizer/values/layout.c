@@ -152,7 +152,8 @@ uint64_t layout_size(struct layout_object *object, uint32_t type)
                : 0;
 }
 
-// layout_alignment is the alignment of a type: that of its member with the largest.
+// layout_alignment is the alignment of a type: the one that it asks for, or that of its
+// member with the largest.
 static uint64_t layout_alignment(struct layout_object *object, uint32_t index)
 {
     const struct type_table *table = object->table;
@@ -161,17 +162,22 @@ static uint64_t layout_alignment(struct layout_object *object, uint32_t index)
     queue.first = queue.count = 0;
     layout_queue_add(&queue, index, 0);
     while (queue.first < queue.count) {
-        const struct type *type =
-            &table->types[layout_bare(object, queue.items[queue.first++].type)];
+        uint32_t bare = layout_bare(object, queue.items[queue.first++].type);
+        const struct type *type = &table->types[bare];
+        uint64_t own = type->alignment;
         if (type->kind == TYPE_ARRAY) {
             layout_queue_add(&queue, type->target, 0);
+            if (type->vector)
+                (void)!type_size(table, bare, &own);
         } else if (type->kind == TYPE_STRUCT || type->kind == TYPE_UNION) {
             for (uint32_t i = 0; i < type->part_count && object->work++ < LAYOUT_WORK;
                  i++)
                 layout_queue_add(&queue, table->parts[type->first_part + i].type, 0);
-        } else if (type->size <= LAYOUT_ALIGNMENT && type->size > largest) {
-            largest = type->size;
+        } else if (own == 0) {
+            own = type->encoding & TYPE_COMPLEX ? type->size / 2 : type->size;
         }
+        if (own > largest && (own & (own - 1)) == 0)
+            largest = own;
     }
     return largest;
 }

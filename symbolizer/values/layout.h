@@ -23,11 +23,10 @@
 #include "symbolizer/values/type_scalar.h"
 
 enum {
-    LAYOUT_ITEMS = 8,   // shown of a container
-    LAYOUT_MEMBERS = 6, // that a row names
-    LAYOUT_WALK = 4096, // nodes that are counted where no member has the number
-    LAYOUT_WORD = 96,   // bytes of a word
-    LAYOUT_ALIGNMENT = 16,
+    LAYOUT_ITEMS = 8,      // shown of a container
+    LAYOUT_MEMBERS = 6,    // that a row names
+    LAYOUT_WALK = 4096,    // nodes that are counted where no member has the number
+    LAYOUT_WORD = 96,      // bytes of a word
     LAYOUT_WORK = 1 << 14, // members that are looked at for one object
 };
 

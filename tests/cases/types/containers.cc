@@ -74,6 +74,14 @@ struct item {
     int count;
 };
 
+struct alignas(64) wide_item {
+    int count;
+};
+
+struct partly_wide_item {
+    alignas(32) int count;
+};
+
 struct key_order {
     bool operator()(const item &a, const item &b) const
     {
@@ -107,6 +115,19 @@ static std::string show(double value)
 {
     return std::to_string(value);
 }
+static std::string show(long double value)
+{
+    return std::to_string(value);
+}
+#ifdef _LIBCPP_VERSION
+#define COMPLEX(parts) "{\"size\": 2, \"items\": [" + (parts) + "]}"
+#else
+#define COMPLEX(parts) "[" + (parts) + "]" // a number of two parts for the compiler
+#endif
+static std::string show(const std::complex<double> &value)
+{
+    return COMPLEX(show(value.real()) + ", " + show(value.imag()));
+}
 static std::string show(bool value)
 {
     return value ? "true" : "false";
@@ -114,6 +135,14 @@ static std::string show(bool value)
 static std::string show(const std::string &value)
 {
     return "\"" + value + "\"";
+}
+static std::string show(const wide_item &value)
+{
+    return "{\"count\": " + show(value.count) + "}";
+}
+static std::string show(const partly_wide_item &value)
+{
+    return "{\"count\": " + show(value.count) + "}";
 }
 static std::string show(const item &value)
 {
@@ -177,11 +206,6 @@ static void print(const char *name, const std::string &value)
     printf("%s\t%s\n", name, value.c_str());
 }
 
-#ifdef _LIBCPP_VERSION
-#define COMPLEX(parts) "{\"size\": 2, \"items\": [" + parts + "]}"
-#else
-#define COMPLEX(parts) "[" + parts + "]" // a number of two parts for the compiler
-#endif
 #ifdef __clang__
 #define CAPTURED // in front of the name of what a lambda has captured
 #else
@@ -249,6 +273,10 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     std::atomic<int> counter(static_cast<int>(below(1000)));
     std::bitset<12> bits(below(4096));
     std::complex<double> wave(1.5, below(10));
+    std::map<int, wide_item> apart;
+    std::list<partly_wide_item> partly_apart;
+    std::forward_list<std::complex<double>> waves;
+    std::unordered_set<long double> exact;
     std::stack<int> pile;
     std::chrono::milliseconds pause(below(5000));
     std::reference_wrapper<std::string> referred(line);
@@ -340,6 +368,12 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
         by_word[text()] = static_cast<int>(i);
     for (unsigned i = some(); i > 0; i--)
         repeated.insert({ static_cast<int>(below(3)), static_cast<int>(i) });
+    for (unsigned i = some(); i > 0; i--) {
+        apart[static_cast<int>(i)].count = static_cast<int>(below(1000));
+        partly_apart.push_back({ static_cast<int>(below(1000)) });
+        waves.push_front({ i * 0.5, 3 });
+        exact.insert(i * 0.5L);
+    }
     for (unsigned i = below(8); i > 0; i--)
         pile.push(static_cast<int>(i));
     for (unsigned i = below(8); i > 0; i--)
@@ -358,7 +392,8 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     ALL(single), ALL(both), ALL(lines), ALL(distinct), ALL(names), ALL(items);
     ALL(several), ALL(seen);
     PAIRS(squares), PAIRS(table), PAIRS(lists), PAIRS(weights), PAIRS(by_number);
-    PAIRS(by_word), PAIRS(repeated);
+    PAIRS(by_word), PAIRS(repeated), PAIRS(apart);
+    ALL(partly_apart), ALL(waves), ALL(exact);
     ONE(line), ONE(pair);
     std::string all_flags;
     for (bool flag : flags)
@@ -374,7 +409,7 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
           shared ? "{\"owners\": 1, \"value\": " + show(*shared) + "}" : "null");
     print("counter", show(counter.load()));
     print("bits", show(bits.to_string()));
-    print("wave", COMPLEX(("1.5, " + show(wave.imag()))));
+    print("wave", show(wave));
     print("pause", "\"" + std::to_string(pause.count()) + " ms\"");
     print("referred", "{\"value\": " + show(line) + "}");
     if (!numbers.empty())
