@@ -410,6 +410,7 @@ static enum ch_status add_template_argument(struct type_dwarf *types, Dwarf_Die 
             read_constant(&attribute, &value))
             part.value = value;
         return type_table_add_part(types->table, &part);
+    case DW_TAG_typedef:
     case DW_TAG_template_type_parameter: {
         enum ch_status status = place_type_of(types, die, TYPE_DWARF_NAME, &part.type);
         return status == CH_OK ? type_table_add_part(types->table, &part) : status;
@@ -417,6 +418,15 @@ static enum ch_status add_template_argument(struct type_dwarf *types, Dwarf_Die 
     default:
         return CH_OK;
     }
+}
+
+// is_template_argument returns true if a child of a class is an argument of its
+// template. gcc leaves out those of iterators of lists, which name a reference to one.
+static bool is_template_argument(const struct type *type, Dwarf_Die *die)
+{
+    return dwarf_tag(die) != DW_TAG_typedef ||
+           (strncmp(type->name, "_List_", strlen("_List_")) == 0 &&
+            strcmp(type_dwarf_name_of(die), "reference") == 0);
 }
 
 // add_template_arguments adds the arguments of a template after its members.
@@ -430,7 +440,7 @@ static enum ch_status add_template_arguments(struct type_dwarf *types, Dwarf_Die
     for (int more = dwarf_child(die, &child); more == 0 && status == CH_OK;
          more = die_walk_next(&child)) {
         bool pack = dwarf_tag(&child) == DW_TAG_GNU_template_parameter_pack;
-        if (!pack)
+        if (!pack && is_template_argument(type, &child))
             status = add_template_argument(types, &child);
         for (int left = pack ? dwarf_child(&child, &packed) : 1;
              left == 0 && status == CH_OK; left = die_walk_next(&packed))

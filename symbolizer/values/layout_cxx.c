@@ -374,6 +374,8 @@ static void cxx_read_node_iterator(struct layout_object *object,
                                    struct layout_view *out, uint64_t head)
 {
     uint32_t type = layout_argument(object, object->type, 0);
+    if (object->table->types[type_strip(object->table, type)].reference != 0)
+        type = layout_target(object, type);
     out->form = LAYOUT_POINTER;
     if (!layout_field(object, 0, &out->address, out))
         out->kind = NULL;
@@ -389,10 +391,27 @@ static void cxx_read_tree_iterator(struct layout_object *object,
     cxx_read_node_iterator(object, out, TREE_HEAD);
 }
 
+void layout_cxx_leave_out_list_end(const struct layout_object *object,
+                                   struct layout_view *out)
+{
+    struct layout_view unused = { 0 };
+    uint64_t at = out->address;
+    uint64_t size;
+    uint64_t count = 0;
+    if (!layout_word(object, at + LIST_HEAD, &size, &unused))
+        return;
+    while (count <= size && count < LAYOUT_WALK &&
+           layout_word(object, at, &at, &unused) && at != out->address)
+        count++;
+    if (at == out->address && count == size)
+        out->item_count = 0;
+}
+
 static void cxx_read_list_iterator(struct layout_object *object,
                                    struct layout_view *out)
 {
     cxx_read_node_iterator(object, out, LIST_HEAD);
+    layout_cxx_leave_out_list_end(object, out);
 }
 
 static void cxx_read_chain_iterator(struct layout_object *object,

@@ -312,6 +312,7 @@ static void libcxx_read_list_iterator(struct layout_object *object,
 {
     libcxx_read_node_iterator(object, out, layout_argument(object, object->type, 0),
                               LIST_HEAD);
+    layout_cxx_leave_out_list_end(object, out);
 }
 
 static void libcxx_read_tree_iterator(struct layout_object *object,
@@ -326,6 +327,8 @@ static void libcxx_read_tree_iterator(struct layout_object *object,
 static uint32_t libcxx_node_argument(const struct layout_object *object)
 {
     uint32_t node = layout_target(object, layout_argument(object, object->type, 0));
+    if (object->dwarf != NULL)
+        type_dwarf_complete(object->dwarf, type_strip(object->table, node));
     return layout_argument(object, node, 0);
 }
 

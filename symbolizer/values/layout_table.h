@@ -25,6 +25,11 @@ layout_read_fn layout_cxx_read_any;
 layout_read_fn layout_cxx_read_mutex;
 layout_read_fn layout_cxx_read_thread;
 
+// layout_cxx_leave_out_list_end shows no element of an iterator that may be the end()
+// of a list of either library: after the list's own node is the number of the others.
+void layout_cxx_leave_out_list_end(const struct layout_object *object,
+                                   struct layout_view *out);
+
 // layout_libcxx_read_function needs what reading functions of libstdc++ needs.
 layout_read_fn layout_libcxx_read_function;
 

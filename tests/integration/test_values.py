@@ -50,7 +50,7 @@ def is_known(value):
     if isinstance(value, list):
         return all(is_known(each) for each in value)
     if isinstance(value, dict):
-        return "error" not in value and all(is_known(each) for each in value.values())
+        return value.get("error") != "not-copied" and all(is_known(each) for each in value.values())
     return not (isinstance(value, str) and value.endswith("..."))
 
 

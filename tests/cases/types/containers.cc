@@ -333,7 +333,7 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
     for (unsigned i = some(); i > 0; i--)
         flags.push_back(below(2));
     for (unsigned i = some(); i > 0; i--)
-        chain.push_back(static_cast<int>(i));
+        chain.push_back(static_cast<int>(1000 + i)); // not the size of the list
     for (unsigned i = some(); i > 0; i--)
         queue.push_back({ text(), static_cast<int>(i) });
     for (unsigned i = some(); i > 0; i--)
@@ -382,6 +382,8 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
         lock.lock();
     std::vector<int>::iterator at = numbers.begin();
     std::list<int>::iterator in_chain = chain.begin();
+    std::list<int>::iterator after_chain = chain.end();
+    std::list<item>::const_iterator after_queue = queue.end();
     std::forward_list<long>::iterator in_single = single.begin();
     std::deque<int>::iterator in_both = both.begin();
     std::set<std::string>::iterator in_names = names.begin();
@@ -416,6 +418,10 @@ __attribute__((noinline)) static void fill(int *volatile nowhere, unsigned damag
         print("at", "{\"value\": " + show(*at) + "}");
     if (!chain.empty())
         print("in_chain", "{\"value\": " + show(*in_chain) + "}");
+#if _GLIBCXX_USE_CXX11_ABI || defined(_LIBCPP_VERSION)
+    print("after_queue", "{}");
+    print("after_chain", "{}");
+#endif
     if (!single.empty())
         print("in_single", "{\"value\": " + show(*in_single) + "}");
     if (!both.empty())
