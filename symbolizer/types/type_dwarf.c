@@ -457,8 +457,14 @@ static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
     Dwarf_Die child;
     Dwarf_Attribute attribute;
     Dwarf_Sword value = 0;
+    Dwarf_Block block; // of a number of 16 bytes, which are more than variants need
     bool chosen = dwarf_attr(variant, DW_AT_discr_value, &attribute) != NULL &&
                   read_constant(&attribute, &value);
+    if (!chosen && dwarf_formblock(&attribute, &block) == 0 &&
+        block.length >= sizeof(value)) {
+        memcpy(&value, block.data, sizeof(value));
+        chosen = true;
+    }
     int more = dwarf_child(variant, &child);
     while (more == 0 && dwarf_tag(&child) != DW_TAG_member)
         more = die_walk_next(&child);

@@ -277,6 +277,8 @@ static void rust_read_enum(struct layout_object *object, struct layout_view *out
     const struct type_part *parts = &object->table->parts[type->first_part];
     const struct type_part *chosen = NULL;
     uint64_t size = layout_size(object, parts[0].type);
+    if (size > sizeof(uint64_t))
+        size = sizeof(uint64_t); // targets are little-endian
     uint64_t number = 0;
     uint64_t mask = size < 8 ? (UINT64_C(1) << size * 8) - 1 : UINT64_MAX;
     out->form = LAYOUT_CHOICE;

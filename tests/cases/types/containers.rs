@@ -46,6 +46,11 @@ impl Show for i32 {
         self.to_string()
     }
 }
+impl Show for u128 {
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
 impl Show for String {
     fn show(&self) -> String {
         format!("\"{}\"", self)
@@ -96,6 +101,7 @@ fn fill(nowhere: *mut i32, seed: u64) {
     let slice = &numbers[numbers.len() / 2..];
     let boxed_slice: Box<[i32]> = numbers.clone().into_boxed_slice();
     let maybe = if c.below(2) == 0 { Some(c.below(100) as i32) } else { None };
+    let maybe_wide: Option<u128> = if c.below(2) == 0 { Some(c.below(100) as u128) } else { None };
     let maybe_text = if c.below(2) == 0 { Some(c.text()) } else { None };
     let many: Vec<Option<i32>> =
         (0..c.some()).map(|i| if i % 2 == 0 { Some(i as i32) } else { None }).collect();
@@ -134,6 +140,7 @@ fn fill(nowhere: *mut i32, seed: u64) {
     println!("slice\t{}", all(slice.iter()));
     println!("boxed_slice\t{}", all(boxed_slice.iter()));
     println!("maybe\t{}", maybe.show());
+    println!("maybe_wide\t{}", maybe_wide.show());
     println!("maybe_text\t{}", maybe_text.show());
     println!("many\t{}", many.show());
     match &result {
