@@ -108,6 +108,13 @@ bool layout_fits(struct layout_object *object, const struct layout_row *row)
             !optional)
             return false;
     }
+    // An allocator may have pointers of its own, which are classes.
+    const struct type *first =
+        &object->table->types[type_strip(object->table, object->members[0].type)];
+    if ((row->read == layout_read_range || row->read == layout_read_counted ||
+         row->read == layout_read_text) &&
+        first->kind != TYPE_POINTER)
+        return false;
     object->row = row;
     return true;
 }

@@ -336,7 +336,7 @@ const struct layout_row layout_other[] = {
       layout_read_counted,
       { "m_holder.m_start", "m_holder.m_size" } },
     { "flat_map<", "flat_map", layout_read_inside, { "m_flat_tree.m_data.m_seq" } },
-    { "flat_set<", "flat_set", layout_read_inside, { "m_flat_tree.m_data.m_seq" } },
+    { "flat_set<", "flat_set", layout_read_inside, { "m_data.m_seq" } }, // of its base
     { "string_view", "string_view", layout_read_text, { "ptr_", "length_" } },
 #define FLAT                                                                           \
     {                                                                                  \

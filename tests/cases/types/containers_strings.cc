@@ -58,6 +58,17 @@ template <class E, class Storage = fbstring_core<E>> class basic_fbstring
 
 typedef char *sds;
 
+// A vector as Boost's is with an allocator that has pointers of its own.
+template <class T> struct offset_ptr {
+    long offset;
+};
+template <class T> struct vector {
+    struct {
+        offset_ptr<T> m_start;
+        size_t m_size;
+    } m_holder;
+};
+
 // make_sds makes a string with a head for sizes of 5 or 8 << (type - 1) bits.
 static sds make_sds(const char *text, size_t size, unsigned type)
 {
@@ -91,6 +102,7 @@ int main(int argc, char **)
     sds tiny = make_sds("tiny", 4, 0), usual = make_sds("a usual one", 11, 1),
         two_words = make_sds("two\0words", 9, 2), widest = make_sds("widest", 6, 4);
     sds wrong = letters + 300;
+    vector<int> relative = { { { 16 }, 2 } };
     if (argc > 1)
         damage(small), damage(medium), damage(tiny), damage(usual), damage(wide);
     return *nothing + (wrong == two_words) + (widest == usual);
