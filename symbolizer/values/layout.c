@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum { LAYOUT_QUEUE = 64, WORD_BYTES = 8 };
 
 // SIZE_LIMIT: no container has as many items, so its size was never set.
@@ -529,4 +531,41 @@ void layout_read_optional(struct layout_object *object, struct layout_view *out)
     if (engaged == 1)
         (void)layout_add(out, object->members[0].type,
                          object->address + object->members[0].offset);
+}
+
+// layout_second_half completes a character of UTF-16, which is at index at, if it is
+// the first of two halves, and gives how many of these there are.
+static int layout_second_half(const struct memory_reader *memory,
+                              const struct layout_view *view, uint64_t at,
+                              uint32_t *unit)
+{
+    uint16_t second;
+    if (view->width != 2 || *unit >> 10 != 0x36 || at + 1 >= view->size ||
+        memory_read(memory, view->address + (at + 1) * 2, &second, 2) != CH_OK ||
+        second >> 10 != 0x37)
+        return 1;
+    *unit = 0x10000 + ((*unit & 0x3ff) << 10) + (second & 0x3ff);
+    return 2;
+}
+
+uint64_t layout_read_characters(const struct memory_reader *memory,
+                                const struct layout_view *view, size_t limit,
+                                struct text *out)
+{
+    char encoded[UTF8_MAX_BYTES];
+    uint64_t at = 0;
+    while (at < view->size && out->size < limit) {
+        uint32_t unit = 0;
+        if (memory_read(memory, view->address + at * view->width, &unit, view->width) !=
+            CH_OK)
+            break;
+        at += layout_second_half(memory, view, at, &unit);
+        if (unit == 0)
+            text_append_string(out, "\\x00");
+        else if (view->width == 1 || unit < 0x80)
+            text_append(out, &unit, 1);
+        else
+            text_append(out, encoded, utf8_encode(unit, encoded));
+    }
+    return at;
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/memory_reader.h"
+#include "base/text.h"
 #include "report/file/held_file.h"
 #include "symbolizer/types/type_dwarf.h"
 #include "symbolizer/values/type_scalar.h"
@@ -107,6 +108,12 @@ struct layout_row {
     // missing. Bases and unnamed members are searched without being named.
     const char *paths[LAYOUT_MEMBERS];
 };
+
+// layout_read_characters appends the text of a view to out as UTF-8, up to limit bytes,
+// and gives how many of its characters, or halves of such, it read.
+uint64_t layout_read_characters(const struct memory_reader *memory,
+                                const struct layout_view *view, size_t limit,
+                                struct text *out);
 
 // layout_fits finds the members that row names in the object's type. False: it has
 // another name, or lacks one.

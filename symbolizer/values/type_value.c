@@ -402,36 +402,6 @@ static struct layout_object layout_object_of(const struct type_value *how,
                                    .address = place->address };
 }
 
-// read_characters reads the text of a view into bytes, as UTF-8, and gives how many of
-// its characters there are.
-static uint64_t read_characters(const struct making *m, const struct layout_view *view,
-                                struct text *out)
-{
-    uint64_t at = 0;
-    while (at < view->size && out->size < TYPE_VALUE_STRING) {
-        uint32_t unit = 0;
-        if (memory_read(m->how->memory, view->address + at * view->width, &unit,
-                        view->width) != CH_OK)
-            break;
-        at++;
-        if (unit == 0)
-            text_append_string(out, "\\x00");
-        else if (view->width == 1)
-            text_append(out, &unit, 1);
-        else if (unit < 0x80)
-            text_appendf(out, "%c", (int)unit);
-        else if (unit < 0x800)
-            text_appendf(out, "%c%c", (int)(0xc0 | unit >> 6),
-                         (int)(0x80 | (unit & 63)));
-        else if (unit < 0x10000 && (unit < 0xd800 || unit > 0xdfff))
-            text_appendf(out, "%c%c%c", (int)(0xe0 | unit >> 12),
-                         (int)(0x80 | (unit >> 6 & 63)), (int)(0x80 | (unit & 63)));
-        else
-            text_append_string(out, "?");
-    }
-    return at;
-}
-
 // text_value makes a string of the text that a view leads to.
 static json_t *text_value(const struct making *m, const struct item *item,
                           const struct layout_view *view)
@@ -439,7 +409,8 @@ static json_t *text_value(const struct making *m, const struct item *item,
     struct text CH_CLEANUP(text_deinit) bytes = { 0 };
     if (item->secret)
         return masked_value();
-    uint64_t known = read_characters(m, view, &bytes);
+    uint64_t known =
+        layout_read_characters(m->how->memory, view, TYPE_VALUE_STRING, &bytes);
     text_append(&bytes, "", 1);
     return string_value(m, text_ok(&bytes) ? bytes.bytes : "", known < view->size);
 }
@@ -473,7 +444,7 @@ static void push_pair(struct making *m, const struct item *item,
     value_push(m, &next);
     if (layout_table_find(&object) && layout_table_row_is_text(object.row) &&
         layout_table_read(&object, &view)) {
-        (void)read_characters(m, &view, &key);
+        (void)layout_read_characters(m->how->memory, &view, TYPE_VALUE_STRING, &key);
         text_append(&key, "", 1);
         if (text_ok(&key) && !item->secret)
             value_note_name(m->how, key.bytes, &next);

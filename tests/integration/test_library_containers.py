@@ -49,7 +49,8 @@ message Order {
 STRINGS = {
     "empty": "", "small": "small", "full": "twenty-three characters",
     "medium": "more than twenty-three characters", "large": 256 * "x" + "...",
-    "wide": "wide", "wider": "wider than in itself",
+    "wide": "wide", "wider": "wider than in itself \u20ac \U0001F600",
+    "relative": {"m_holder": {"m_start": {"offset": 16}, "m_size": 2}},
     "tiny": "tiny", "usual": "a usual one", "widest": "widest",
 }
 

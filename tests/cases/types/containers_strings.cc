@@ -98,7 +98,8 @@ int main(int argc, char **)
     folly::basic_fbstring<char> empty(""), small("small"),
         full("twenty-three characters"), medium("more than twenty-three characters"),
         large(letters);
-    folly::basic_fbstring<char16_t> wide(u"wide"), wider(u"wider than in itself");
+    folly::basic_fbstring<char16_t> wide(u"wide"),
+        wider(u"wider than in itself \u20ac \U0001F600");
     sds tiny = make_sds("tiny", 4, 0), usual = make_sds("a usual one", 11, 1),
         two_words = make_sds("two\0words", 9, 2), widest = make_sds("widest", 6, 4);
     sds wrong = letters + 300;
