@@ -159,7 +159,7 @@ class Scene:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             preexec_fn=limit_core)
 
-    def run(self, command, core=False, timeout=60, **variables):
+    def run(self, command, core=False, timeout=60 * place.SLOWER, **variables):
         """Runs command to its end. Keywords in capitals are variables."""
         began = time.monotonic()
         process = self.start(command, core, **variables)
@@ -167,7 +167,7 @@ class Scene:
         return Ended(process, time.monotonic() - began, out.decode(errors="replace"),
                      err.decode(errors="replace"))
 
-    def command(self, *arguments, timeout=60, **variables):
+    def command(self, *arguments, timeout=60 * place.SLOWER, **variables):
         """Runs the crashhook command itself, without the handler."""
         environment = self.environment(variables)
         environment.pop("LD_PRELOAD", None)

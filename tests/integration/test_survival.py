@@ -13,7 +13,7 @@ import unittest
 
 import harness
 from harness import Scene, crashed_thread, names_of, wait_for
-from place import needs_namespaces, needs_root, no_root
+from place import SLOWER, needs_namespaces, needs_root, no_root
 from survival_cases import CASES, SEGV, run_case, worst
 
 
@@ -59,7 +59,7 @@ class Survival(unittest.TestCase):
                 self.assertEqual(ended.signal, case.signal, ended.stderr)
                 if case.core and cores:
                     self.assertIsNotNone(scene.core(ended.pid))
-            self.assertLess(ended.seconds, case.seconds)
+            self.assertLess(ended.seconds, case.seconds * SLOWER)
             if case.reports is not None:
                 self.assertEqual(len(reports), case.reports, ended.stderr)
             if reports:

@@ -14,16 +14,17 @@ import signal
 import unittest
 
 import harness
+import place
 from harness import Scene, example, wait_for
 
 TARGET = os.path.join(harness.BUILD, "bench", "crash_target")
 # Twenty threads that wait, so that there is much to attach to.
 COMMAND = [TARGET, "20", "10", "0"]
 DEADLINE = 2.5  # seconds, in CRASHHOOK_TIMEOUT, at least
-LATE = 20  # seconds after it at most, for a busy machine
+LATE = 20 * place.SLOWER  # seconds after it at most, for a busy machine
 # A process that waits for nobody is gone within 50 ms, one that waits in so many seconds.
-WAITED = 60
-AT_ONCE = 30
+WAITED = 60 * place.SLOWER
+AT_ONCE = 30 * place.SLOWER
 
 BEFORE_ATTACH = "process_vm_readv:when=1"  # it reads the request page first of all
 WHILE_ATTACHING = "ptrace:when=5"
@@ -97,7 +98,8 @@ class SurvivesTheAgent(unittest.TestCase):
 
     def test_an_agent_that_exits_before_a_child_of_its_own_is_not_waited_for(self):
         # The child has the channel, and keeps it for longer than the test allows.
-        self.dies_at_once(lambda scene: harness.agent_script(scene, "sleep 45 & exit 1"))
+        self.dies_at_once(
+            lambda scene: harness.agent_script(scene, f"sleep {AT_ONCE + 15} & exit 1"))
 
     def test_an_agent_killed_at_its_start_is_not_waited_for(self):
         self.dies_at_once(lambda scene: harness.agent_script(scene, "kill -KILL $$"))

@@ -13,6 +13,10 @@ import signal
 import subprocess
 
 
+# How much slower this place is than those for which tests have their limits.
+SLOWER = int(os.environ.get("CRASHHOOK_SLOWER", "1"))
+
+
 @functools.cache
 def refusal(*command):
     """Why a command that does nothing cannot be run here; empty where it can."""
