@@ -13,7 +13,7 @@ import sys
 
 import figures
 
-ROWS = 7
+ROWS = 4
 WORDS_MOST = 1500
 
 # The title of a topic, its sections in the file, the scripts, and what they measure.
@@ -92,7 +92,7 @@ def topic(title, sections, scripts, about, found):
         for section in sections))
     chosen = [figure for turn in in_turn for figure in turn if figure is not None][:ROWS]
     lines = ["", f"## {title}", "", f"{about} ({scripts})", "",
-             "| what | crashhook | others | target |", "| --- | --- | --- | --- |"]
+             "| what | crashhook | others | target |", "|---|---|---|---|"]
     lines += [row(figure) for figure in mine if figure in chosen]
     if len(mine) > len(chosen):
         lines += ["", f"{len(mine) - len(chosen)} more figures are in `figures.json`."]
@@ -108,7 +108,7 @@ def published(measured):
              " in one run elsewhere; the first column has the times without a reporter, here and there."
              " (`bench/published.json`)", "",
              "| what | none, here and there | " + " | ".join(("crashhook", *names)) + " |",
-             "| --- " * (len(names) + 3) + "|"]
+             "|---" * (len(names) + 3) + "|"]
     before = len(lines)
     for figure in measured["figures"]:
         key, _, what = figure["what"].partition(": ")
