@@ -405,12 +405,13 @@ static enum ch_status finish_add_names(struct finish *finish,
     hold_images(finish, options_value(options, "image-fds"));
     note_stderr(finish);
     surroundings_read_ahead();
+    surroundings_add_system(finish->report); // before we use memory ourselves
     struct session_files files = { .attach = &finish->session.settings };
     map_held(options_value(options, "held-fd"), &files);
     finish->caches = session_complete(&finish->session, finish->report, &files);
     if (files.held_size != 0)
         (void)munmap((void *)(uintptr_t)files.held, files.held_size);
-    surroundings_add_system(finish->report, &finish->session.settings);
+    surroundings_add_log(finish->report, &finish->session.settings);
     if (remove_repeated(finish))
         return CH_END;
     return rewrite_report(finish);

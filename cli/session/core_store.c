@@ -272,7 +272,8 @@ static void add_surroundings(const struct core_work *work, json_t *report)
     json_t *surroundings = json_object_get(report, "surroundings");
     if (surroundings == NULL)
         return;
-    surroundings_add_system(report, &store->session->settings);
+    surroundings_add_system(report);
+    surroundings_add_log(report, &store->session->settings);
     json_auto_t *more =
         store->describe != NULL ? store->describe(store->child_context) : NULL;
     (void)json_object_update(surroundings, more);

@@ -281,12 +281,11 @@ void surroundings_read_ahead(void)
     kernel_log_is_read = own_thread_start(&kernel_log_reader, kernel_log_fill, NULL);
 }
 
-// add_kernel_log adds what the kernel has logged of the process, as far as we may read
-// the log.
-static void add_kernel_log(json_t *surroundings, const json_t *process,
-                           const struct settings *settings)
+void surroundings_add_log(json_t *report, const struct settings *settings)
 {
     enum { LINES_MAX = 8 };
+    json_t *surroundings = json_object_get(report, "surroundings");
+    const json_t *process = json_object_get(report, "process");
     if (!kernel_log_is_read || pthread_join(kernel_log_reader, NULL) != 0)
         (void)kernel_log_fill(NULL);
     int64_t pid = report_integer(process, "pid", 0);
@@ -324,11 +323,10 @@ void surroundings_add_process(json_t *surroundings, const char *process,
     add_control_group(surroundings, cgroup);
 }
 
-void surroundings_add_system(json_t *report, const struct settings *settings)
+void surroundings_add_system(json_t *report)
 {
     json_t *surroundings = json_object_get(report, "surroundings");
-    const json_t *process = json_object_get(report, "process");
-    const char *cgroup = report_string(process, "cgroup");
+    const char *cgroup = report_string(json_object_get(report, "process"), "cgroup");
     bool inherited = report_flag(surroundings, "inherited");
     (void)json_object_del(surroundings, "inherited");
     if (surroundings == NULL)
@@ -338,5 +336,4 @@ void surroundings_add_system(json_t *report, const struct settings *settings)
     if (cgroup != NULL)
         add_manager(surroundings, cgroup);
     add_file_number(surroundings, "/proc/sys/kernel/tainted", "kernel_taint");
-    add_kernel_log(surroundings, process, settings);
 }

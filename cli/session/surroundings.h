@@ -24,11 +24,14 @@ void surroundings_add_environment(json_t *report, const struct settings *setting
 void surroundings_add_process(json_t *surroundings, const char *process,
                               const char *cgroup);
 
-// surroundings_read_ahead begins to read the kernel's log, which takes the kernel up to
-// milliseconds. surroundings_add_system must follow.
-void surroundings_read_ahead(void);
-
 // surroundings_add_system does so if the crashed process had what we have, and adds the
-// names of unit, container and pod, the kernel's taint and what its log says of the
-// process.
-void surroundings_add_system(json_t *report, const struct settings *settings);
+// names of unit, container and pod, and the kernel's taint.
+void surroundings_add_system(json_t *report);
+
+// surroundings_add_log adds what the kernel has logged of the process, as far as we may
+// read the log.
+void surroundings_add_log(json_t *report, const struct settings *settings);
+
+// surroundings_read_ahead has a thread read the log for surroundings_add_log, which
+// must follow: a long log takes milliseconds.
+void surroundings_read_ahead(void);
