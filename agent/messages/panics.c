@@ -289,13 +289,13 @@ static bool read_formatted(const struct memory_reader *reader,
     return false;
 }
 
-// read_literal reads a message that is a literal, where the compiler inlined the hook:
-// its address and size, and the Location. The runtime passes it on, so the first two
-// are on the stack once more; the names of thread and file are there, too.
-static bool read_literal(const struct memory_reader *reader,
-                         const struct panic_search *search, const uint64_t *words,
-                         size_t count, struct panic_place *out_place,
-                         char out[static TEXT_BYTES])
+// read_panic_literal reads a message that is a literal, where the compiler inlined the
+// hook: its address and size, and the Location. The runtime passes it on, so the first
+// two are on the stack once more; the names of thread and file are there, too.
+static bool read_panic_literal(const struct memory_reader *reader,
+                               const struct panic_search *search, const uint64_t *words,
+                               size_t count, struct panic_place *out_place,
+                               char out[static TEXT_BYTES])
 {
     bool again = false;
     if (!may_be_constant(search, words[2]) ||
@@ -332,7 +332,8 @@ static bool find_hook_info(const struct memory_reader *reader,
             return true;
     }
     for (size_t i = 0; i + 3 < count; i++)
-        if (read_literal(reader, search, words + i, count - i, out_place, out_text))
+        if (read_panic_literal(reader, search, words + i, count - i, out_place,
+                               out_text))
             return true;
     return false;
 }

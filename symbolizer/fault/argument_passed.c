@@ -138,11 +138,7 @@ static uint8_t fault_argument(const struct fault *f, size_t number)
 // that one before: it need not have what was passed any more.
 static bool fault_is_copied(const struct fault *f, uint8_t reg)
 {
-    struct argument_symbol symbol;
-    const struct argument_scan *scan =
-        argument_entry_symbol(f->innermost, &symbol)
-            ? argument_image_scan_any(f->innermost->image, symbol.vaddr, symbol.size)
-            : NULL;
+    const struct argument_scan *scan = argument_entry_code(f->innermost);
     for (size_t i = 0; scan != NULL && i < scan->code.count; i++) {
         const struct argument_step *step = &scan->code.steps[i];
         if (step->vaddr < f->innermost->vaddr && step->effects.to == reg &&
