@@ -368,29 +368,6 @@ static bool cxx_is_tree_end(const struct layout_object *object, uint64_t node)
            back == node;
 }
 
-// cxx_read_node_iterator reads an iterator that points to a node, at which the element
-// is.
-static void cxx_read_node_iterator(struct layout_object *object,
-                                   struct layout_view *out, uint64_t head)
-{
-    uint32_t type = layout_argument(object, object->type, 0);
-    if (object->table->types[type_strip(object->table, type)].reference != 0)
-        type = layout_target(object, type);
-    out->form = LAYOUT_POINTER;
-    if (!layout_field(object, 0, &out->address, out))
-        out->kind = NULL;
-    else if (head == TREE_HEAD && cxx_is_tree_end(object, out->address))
-        layout_past_end(out);
-    else if (out->address != 0)
-        (void)layout_add(out, type, out->address + layout_after(object, head, type));
-}
-
-static void cxx_read_tree_iterator(struct layout_object *object,
-                                   struct layout_view *out)
-{
-    cxx_read_node_iterator(object, out, TREE_HEAD);
-}
-
 void layout_cxx_leave_out_list_end(const struct layout_object *object,
                                    struct layout_view *out)
 {
@@ -407,17 +384,26 @@ void layout_cxx_leave_out_list_end(const struct layout_object *object,
         out->item_count = 0;
 }
 
-static void cxx_read_list_iterator(struct layout_object *object,
+// cxx_read_node_iterator reads an iterator that points to a node, at which the element
+// is.
+static void cxx_read_node_iterator(struct layout_object *object,
                                    struct layout_view *out)
 {
-    cxx_read_node_iterator(object, out, LIST_HEAD);
-    layout_cxx_leave_out_list_end(object, out);
-}
-
-static void cxx_read_chain_iterator(struct layout_object *object,
-                                    struct layout_view *out)
-{
-    cxx_read_node_iterator(object, out, LINK);
+    bool list = strncmp(object->row->name, "_List_", strlen("_List_")) == 0;
+    bool tree = strncmp(object->row->name, "_Rb_", strlen("_Rb_")) == 0;
+    uint64_t head = tree ? TREE_HEAD : list ? LIST_HEAD : LINK;
+    uint32_t type = layout_argument(object, object->type, 0);
+    if (object->table->types[type_strip(object->table, type)].reference != 0)
+        type = layout_target(object, type);
+    out->form = LAYOUT_POINTER;
+    if (!layout_field(object, 0, &out->address, out))
+        out->kind = NULL;
+    else if (tree && cxx_is_tree_end(object, out->address))
+        layout_past_end(out);
+    else if (out->address != 0)
+        (void)layout_add(out, type, out->address + layout_after(object, head, type));
+    if (list)
+        layout_cxx_leave_out_list_end(object, out);
 }
 
 void layout_cxx_read_mutex(struct layout_object *object, struct layout_view *out)
@@ -690,13 +676,13 @@ const struct layout_row layout_cxx[] = {
     { "_Safe_iterator<", "iterator", cxx_read_checked, { "_M_node" } },
     { "_Safe_iterator<", "iterator", cxx_read_checked, { "_M_cur" } },
     { "_Deque_iterator<", "iterator", layout_read_pointer, { "_M_cur" } },
-    { "_Rb_tree_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },
-    { "_Rb_tree_const_iterator<", "iterator", cxx_read_tree_iterator, { "_M_node" } },
-    { "_List_iterator<", "iterator", cxx_read_list_iterator, { "_M_node" } },
-    { "_List_const_iterator<", "iterator", cxx_read_list_iterator, { "_M_node" } },
-    { "_Fwd_list_iterator<", "iterator", cxx_read_chain_iterator, { "_M_node" } },
-    { "_Node_iterator<", "iterator", cxx_read_chain_iterator, { "_M_cur" } },
-    { "_Node_const_iterator<", "iterator", cxx_read_chain_iterator, { "_M_cur" } },
+    { "_Rb_tree_iterator<", "iterator", cxx_read_node_iterator, { "_M_node" } },
+    { "_Rb_tree_const_iterator<", "iterator", cxx_read_node_iterator, { "_M_node" } },
+    { "_List_iterator<", "iterator", cxx_read_node_iterator, { "_M_node" } },
+    { "_List_const_iterator<", "iterator", cxx_read_node_iterator, { "_M_node" } },
+    { "_Fwd_list_iterator<", "iterator", cxx_read_node_iterator, { "_M_node" } },
+    { "_Node_iterator<", "iterator", cxx_read_node_iterator, { "_M_cur" } },
+    { "_Node_const_iterator<", "iterator", cxx_read_node_iterator, { "_M_cur" } },
     { "duration<", "duration", layout_read_duration, { "__r" } },
     { "time_point<", "time_point", layout_read_inside, { "__d" } },
     { "path", "path", layout_read_inside, { "_M_pathname", "_M_cmpts" } },

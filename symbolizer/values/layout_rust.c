@@ -220,7 +220,6 @@ static bool rust_find_node(struct tree *tree, uint32_t reference)
 {
     struct layout_object *object = tree->object;
     struct layout_member pointer;
-    struct layout_member data;
     if (!layout_member_of(object, reference, "node.pointer", &pointer))
         return false;
     tree->node = layout_target(object, pointer.type);
@@ -229,8 +228,7 @@ static bool rust_find_node(struct tree *tree, uint32_t reference)
            layout_member_of(object, tree->node, "len", &tree->count) &&
            layout_member_of(object, tree->node, "parent", &tree->parent) &&
            // Edges come after what a node without them has.
-           (data.offset = layout_size(object, tree->node)) != 0 &&
-           (tree->edges = data.offset, true);
+           (tree->edges = layout_size(object, tree->node)) != 0;
 }
 
 static void rust_read_tree(struct layout_object *object, struct layout_view *out)
