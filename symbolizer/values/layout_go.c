@@ -2,6 +2,8 @@
 //
 // The types of Go: strings, slices, channels, and both layouts of maps, of which that
 // with groups came with Go 1.24. Variables are pointers to a map or a channel.
+#include <string.h>
+
 #include "symbolizer/types/type_runtime.h"
 #include "symbolizer/values/layout_table.h"
 
@@ -321,12 +323,28 @@ static void go_read_interface(struct layout_object *object, struct layout_view *
         return;
     }
     uint32_t target = layout_target(object, type);
+    if (object->table->types[type].name[0] == 0) {
+        out->kind = NULL; // a function
+        return;
+    }
     out->choice = object->table->types[type].name;
     if (direct && data != 0 && layout_size(object, target) != 0)
         (void)layout_add(out, target, data);
     else
         (void)layout_add(out, type,
                          direct ? object->address + object->members[0].offset : data);
+}
+
+bool layout_go_named(struct layout_object *object)
+{
+    static const struct layout_row text = {
+        "", "string", layout_read_text, { "str", "len" }
+    };
+    static const struct layout_row slice = {
+        "", "slice", layout_read_counted, { "array", "len", "cap" }
+    };
+    return strchr(object->table->types[object->type].name, '.') != NULL &&
+           (layout_fits(object, &text) || layout_fits(object, &slice));
 }
 
 const struct layout_row layout_go[] = {

@@ -15,7 +15,8 @@ bool layout_table_find(struct layout_object *object)
     if (type->kind != TYPE_STRUCT && type->kind != TYPE_UNION &&
         type->kind != TYPE_FORWARD)
         return false;
-    if (layout_rust_enum(object) || layout_find_message(object))
+    if (layout_rust_enum(object) || layout_find_message(object) ||
+        layout_go_named(object))
         return true;
     for (size_t i = 0; layout_tables[i] != NULL; i++)
         for (const struct layout_row *row = layout_tables[i]; row->name != NULL; row++)

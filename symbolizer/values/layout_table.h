@@ -41,6 +41,10 @@ bool layout_read_sds(struct layout_object *object, struct layout_view *out);
 // its base class, and its members. False: the type is none.
 bool layout_find_message(struct layout_object *object);
 
+// layout_go_named finds the row of a string or a slice of Go whose type has a name,
+// which has its package and a dot. False: the type is none.
+bool layout_go_named(struct layout_object *object);
+
 // layout_rust_enum finds the row of an enum of Rust. False: the type is none.
 bool layout_rust_enum(struct layout_object *object);
 

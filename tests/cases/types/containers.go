@@ -26,6 +26,10 @@ type square struct{ Side int }
 
 func (s square) Area() int { return s.Side * s.Side }
 
+type names []string
+
+type label string
+
 var chance *rand.Rand
 
 // How many elements a container gets: none, a few, more than are shown.
@@ -78,6 +82,8 @@ func fill(nowhere *int, damaged int) int {
 	set := map[int64]struct{}{}
 	grown := map[uint16]string{}
 	slice := []string{}
+	named := names{text(), text()}
+	labelled := label(text())
 	channel := make(chan int, 12)
 	closed := make(chan string, 2)
 	plain := make(chan bool)
@@ -153,6 +159,8 @@ func fill(nowhere *int, damaged int) int {
 		first.Items = append(first.Items, slice[i])
 	}
 	show("slice", first)
+	show("named", items{2, []interface{}{named[0], named[1]}})
+	show("labelled", labelled)
 	show("missing", nil)
 	show("channel", items{len(sent), sent})
 	show("plain", items{0, []interface{}{}})
@@ -172,7 +180,7 @@ func fill(nowhere *int, damaged int) int {
 	}
 	*nowhere = 1 // crashes here
 	return len(numbers) + len(words) + len(points) + len(missing) + len(set) +
-		len(grown) + len(slice) + len(channel) + len(closed) + len(plain) + one.Side +
+		len(grown) + len(slice) + len(named) + len(labelled) + len(channel) + len(closed) + len(plain) + one.Side +
 		shape1.Area() + shape2.Area() + null.Area() + len(failure.Error()) +
 		len(fmt.Sprint(nothing, number, line))
 }
