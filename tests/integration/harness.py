@@ -163,7 +163,12 @@ class Scene:
         """Runs command to its end. Keywords in capitals are variables."""
         began = time.monotonic()
         process = self.start(command, core, **variables)
-        out, err = process.communicate(timeout=timeout)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:  # tests that follow find nothing of it
+            process.kill()
+            process.communicate()
+            raise
         return Ended(process, time.monotonic() - began, out.decode(errors="replace"),
                      err.decode(errors="replace"))
 
