@@ -301,10 +301,9 @@ static enum ch_status step_by_call(struct walk *w, struct unwind_frame *frame)
     return CH_OK;
 }
 
-// step_by_frameless leaves code without rules that has made no frame, as code compiled
-// at run time: the top of the stack is its return address, and the frame pointer is
-// still its caller's, past whom it leads. The caller is known by its own one, which
-// called it directly.
+// step_by_frameless leaves code without rules that has made no frame: the top of the
+// stack is its return address, and the frame pointer is still its caller's, past whom
+// it leads. The caller is known by its own one, which called it directly.
 static enum ch_status step_by_frameless(struct walk *w, struct unwind_frame *frame)
 {
     enum { CALL = 0xe8, CALL_BYTES = 5, FUNCTION_BYTES_MAX = 1 << 16 };
