@@ -149,6 +149,7 @@ OWN void protected_page(void)
 }
 
 // case unmapped
+//   builds: -static
 //   kind: use-after-unmap
 //   says: Read from 0x[0-9a-f]+, where nothing is mapped; probably memory that was
 //     unmapped
@@ -162,6 +163,7 @@ OWN void unmapped(void)
 }
 
 // case freed_large
+//   builds: -static
 //   kind: use-after-unmap
 //   says: Read from 0x[0-9a-f]+, where nothing is mapped; probably memory that was
 //     unmapped
@@ -175,6 +177,7 @@ OWN void freed_large(void)
 }
 
 // case closed_library
+//   builds: -static
 //   kind: use-after-unmap
 //   says: Jump to 0x[0-9a-f]+, where nothing is mapped.*libz\.so\.1.*unloaded
 //   cause: unloaded-image
@@ -192,6 +195,7 @@ OWN void closed_library(void)
 }
 
 // case closed_library_data
+//   builds: -static
 //   kind: use-after-unmap
 //   says: Read from 0x[0-9a-f]+, where nothing is mapped.*libz\.so\.1.*unloaded
 //   cause: unloaded-image

@@ -113,22 +113,25 @@
 //   kind: uncaught-exception
 //   says: Uncaught exception ledger::literal: a page is missing; it was leaving a
 //     noexcept function
+//   true: Uncaught exception ledger::literal: a page is missing
 //   in: -
 // case joinable
 //   kind: terminate
 //   says: A std::thread was destroyed, or assigned to, before its thread was joined
 //   true: std::terminate was called, without an exception
 //   in: -
+//   builds: -stripped
 // case rethrow
 //   kind: terminate
 //   says: `throw;` was executed while no exception was handled
 //   in: -
+//   builds: -stripped
 // case terminate
 //   kind: terminate
 //   says: std::terminate was called, without an exception
 //   in: main
 // case thread_end
-//   builds: -static -musl
+//   builds: -static -musl -runtime
 //   kind: terminate
 //   says: std::terminate was called: an exception, or the end of the thread, was
 //     leaving a noexcept function

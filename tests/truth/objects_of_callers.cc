@@ -99,7 +99,8 @@ OWN void found_nothing()
 // case found_no_text
 //   builds: O0 gcc -static
 //   says: Read from 0x18, through a null pointer .*; `found` is null, as that of
-//   end\(\) is.* variable: found
+//     end\(\) is.*
+//   variable: found
 OWN void found_no_text()
 {
     std::unordered_map<int, std::string> of = { { 1, "tea" } };
