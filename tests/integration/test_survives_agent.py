@@ -35,6 +35,10 @@ BEFORE_PUBLISHING = "renameat,renameat2,?rename,linkat:when=1"  # AArch64 has no
 STAGES = (BEFORE_ATTACH, WHILE_ATTACHING, AFTER_ATTACH, WHILE_WRITING, BEFORE_PUBLISHING)
 
 
+class NotInjected(AssertionError):
+    """The agent did not come to the system call."""
+
+
 def straced(scene, options):
     """An agent under strace."""
     return harness.agent_script(
@@ -59,15 +63,18 @@ class SurvivesTheAgent(unittest.TestCase):
         call, when = place.split(":")
         return straced(scene, f"-e trace={call} -e inject={call}:signal={name}:{when}")
 
-    def was_injected(self, scene, name):
-        """Whether strace says so, which may end after the program whose agent it killed."""
+    def wait_injected(self, scene, name):
+        """Until strace says so, which may end after the program whose agent it killed."""
         path = os.path.join(scene.folder, "strace.log")
 
         def said():
             with open(path, encoding="utf-8", errors="replace") as file:
                 return file.read().replace("---", "").replace("+++ killed by", "")
 
-        return wait_for(lambda: f"{name} " in said())
+        try:
+            wait_for(lambda: f"{name} " in said())
+        except AssertionError as error:
+            raise NotInjected(name) from error
 
     def dies(self, agent, patience, at_least, at_most, injected=None):
         """The program dies of its signal in the time, and leaves its core file."""
@@ -81,13 +88,20 @@ class SurvivesTheAgent(unittest.TestCase):
             if harness.cores_land_in_folder():
                 self.assertIsNotNone(scene.core(ended.pid))
             if injected:
-                self.assertTrue(self.was_injected(scene, injected))
+                self.wait_injected(scene, injected)
 
     def dies_at_once(self, agent, injected=None):
         self.dies(agent, WAITED, 0, AT_ONCE, injected)
 
     def dies_on_its_deadline(self, agent, injected=None):
-        self.dies(agent, deadline(), deadline() * 0.9, deadline() + LATE, injected)
+        """Where the agent did not come to its stage, the machine has become slower."""
+        for patience in (deadline(), 4 * deadline()):
+            try:
+                self.dies(agent, patience, patience * 0.9, patience + LATE, injected)
+                return
+            except NotInjected as error:
+                late = error
+        raise late
 
     def test_a_missing_agent_is_not_waited_for(self):
         self.dies_at_once("/nonexistent/crashhook-agent")
