@@ -80,9 +80,7 @@ EVERY_CASE = [
          check=lambda r: r["crash"]["address"] == "0x8000"),
     Case("after-last-mapping", worst("after-last-mapping"), SEGV, seen="after_last_mapping",
          check=lambda r: r["crash"]["address"] == "0x7ffffffff000"),
-    Case("non-canonical", faults("non_canonical"), SEGV,
-         # Other processors do not tell such an address from one that is not mapped.
-         "non-canonical-address" if MACHINE == "x86_64" else "unknown"),
+    Case("non-canonical", faults("non_canonical"), SEGV, "non-canonical-address"),
     Case("bus", victim("bus"), BUS, seen="bus"),
     Case("misaligned", worst("misaligned"), BUS, seen="misaligned", machine="x86_64"),
     Case("null-write-checking-alignment", worst("null-write-checking-alignment"), SEGV,
