@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
 
-enum { DATABASE_BYTES = 64 << 20, NAME_BYTES = 256, KNOWN_BYTES = 1 << 20 };
+enum { DATABASE_BYTES = 64 << 20, NAME_BYTES = 256, KNOWN_BYTES = 128 << 10 };
 
 // A search is the files whose packages are still looked for.
 struct search {
@@ -239,9 +239,10 @@ static json_t *known_packages(const char *folder, const struct build_id *state)
 {
     int CH_CLEANUP(file_close) fd =
         symbol_cache_folder_open(folder, state, SYMBOL_CACHE_OF_PACKAGES);
-    struct stat info;
-    json_t *known = fd >= 0 && fstat(fd, &info) == 0 && info.st_size < KNOWN_BYTES
-                        ? json_loadfd(fd, 0, NULL)
+    struct text CH_CLEANUP(text_deinit) text = { 0 };
+    // Not json_loadfd, which reads a byte at a time.
+    json_t *known = fd >= 0 && text_read(&text, fd, KNOWN_BYTES) == CH_OK
+                        ? json_loadb(text.bytes, text.size, 0, NULL)
                         : NULL;
     if (json_is_object(known))
         return known;
