@@ -5,8 +5,7 @@
 // - where it faults, relative to its base register, if every other register is 0x20;
 // - where, if every other register is 0x1fffffff0, of which the lower half is -16;
 // - how many bytes it accesses: the shortest distance from the end of a page at which
-// it
-//   does not fault;
+//   it does not fault;
 // - whether it faults on a page that can only be read.
 #define _GNU_SOURCE
 #include <signal.h>
