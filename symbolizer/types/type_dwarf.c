@@ -458,9 +458,9 @@ static enum ch_status add_variant(struct type_dwarf *types, Dwarf_Die *variant,
     Dwarf_Attribute attribute;
     Dwarf_Sword value = 0;
     Dwarf_Block block; // of a number of 16 bytes, which are more than variants need
-    bool chosen = dwarf_attr(variant, DW_AT_discr_value, &attribute) != NULL &&
-                  read_constant(&attribute, &value);
-    if (!chosen && dwarf_formblock(&attribute, &block) == 0 &&
+    bool has_value = dwarf_attr(variant, DW_AT_discr_value, &attribute) != NULL;
+    bool chosen = has_value && read_constant(&attribute, &value);
+    if (has_value && !chosen && dwarf_formblock(&attribute, &block) == 0 &&
         block.length >= sizeof(value)) {
         memcpy(&value, block.data, sizeof(value));
         chosen = true;
