@@ -240,7 +240,7 @@ static json_t *known_packages(const char *folder, const struct build_id *state)
     int CH_CLEANUP(file_close) fd =
         symbol_cache_folder_open(folder, state, SYMBOL_CACHE_OF_PACKAGES);
     struct text CH_CLEANUP(text_deinit) text = { 0 };
-    // Not json_loadfd, which reads a byte at a time.
+    // Read at once: jansson reads a file descriptor a byte at a time.
     json_t *known = fd >= 0 && text_read(&text, fd, KNOWN_BYTES) == CH_OK
                         ? json_loadb(text.bytes, text.size, 0, NULL)
                         : NULL;
