@@ -12,6 +12,7 @@
 #include "cli/render/pen.h"
 #include "cli/session/command.h"
 #include "symbolizer/cache/symbol_cache_folder.h"
+#include "symbolizer/files/dpkg_packages.h"
 #include "symbolizer/names/image_cache.h"
 #include "symbolizer/search/guarded_child.h"
 
@@ -130,6 +131,7 @@ static int run_symbols_index(const struct options *options)
         indexing.path = options->arguments[i];
         result |= index_file(&indexing);
     }
+    dpkg_packages_index(indexing.search.cache_folder);
     return result;
 }
 

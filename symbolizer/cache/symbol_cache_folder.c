@@ -17,8 +17,16 @@
 #include "base/system/file.h"
 #include "base/system/own_user.h"
 
-enum { NAME_SIZE = 2 * BUILD_ID_MAX + 24, CLAIM_SECONDS = 24 * 60 * 60 };
+enum {
+    NAME_SIZE = 2 * BUILD_ID_MAX + 24,
+    CLAIM_SECONDS = 24 * 60 * 60,
+    PACKAGES_SECONDS = 30 * 24 * 60 * 60,
+    KIND_COUNT = SYMBOL_CACHE_OF_PACKAGES + 1,
+};
 
+static const char *const kind_suffixes[] = { [SYMBOL_CACHE_OF_NAMES] = "",
+                                             [SYMBOL_CACHE_OF_DEBUG] = "-plain",
+                                             [SYMBOL_CACHE_OF_PACKAGES] = "-packages" };
 static const char claim_suffix[] = ".claim";
 static const char new_suffix[] = ".new";
 
@@ -63,14 +71,11 @@ static int folder_open(const char *folder)
 static bool folder_name_of(const struct build_id *id, enum symbol_cache_kind kind,
                            const char *suffix, char out[NAME_SIZE])
 {
-    static const char *const kinds[] = { [SYMBOL_CACHE_OF_NAMES] = "",
-                                         [SYMBOL_CACHE_OF_DEBUG] = "-plain",
-                                         [SYMBOL_CACHE_OF_PACKAGES] = "-packages" };
     char hex[2 * BUILD_ID_MAX + 1];
     if (id->size == 0 || id->size > BUILD_ID_MAX)
         return false;
     hex_encode(id->bytes, id->size, hex);
-    (void)snprintf(out, NAME_SIZE, "%s%s%s", hex, kinds[kind], suffix);
+    (void)snprintf(out, NAME_SIZE, "%s%s%s", hex, kind_suffixes[kind], suffix);
     return true;
 }
 
@@ -144,42 +149,42 @@ int symbol_cache_folder_open(const char *folder, const struct build_id *id,
 
 void symbol_cache_folder_share(const char *folder, const struct build_id *id)
 {
-    static const enum symbol_cache_kind kinds[] = { SYMBOL_CACHE_OF_NAMES,
-                                                    SYMBOL_CACHE_OF_DEBUG };
     char name[NAME_SIZE];
     int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
     if (folder_fd < 0)
         return;
     (void)fchmod(folder_fd, 0755);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (folder_name_of(id, kinds[i], "", name) &&
+    for (size_t kind = 0; kind < KIND_COUNT; kind++)
+        if (folder_name_of(id, kind, "", name) &&
             fchmodat(folder_fd, name, 0644, 0) != 0 && errno != ENOENT)
             return; // another user's cache, which that user shares
 }
 
 void symbol_cache_folder_forget(const char *folder, const struct build_id *id)
 {
-    static const enum symbol_cache_kind kinds[] = { SYMBOL_CACHE_OF_NAMES,
-                                                    SYMBOL_CACHE_OF_DEBUG,
-                                                    SYMBOL_CACHE_OF_PACKAGES };
     char name[NAME_SIZE];
     char claim[NAME_SIZE];
     int CH_CLEANUP(file_close) folder_fd = folder_open(folder);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (folder_fd < 0 || !folder_name_of(id, kinds[i], "", name) ||
-            !folder_name_of(id, kinds[i], claim_suffix, claim))
+    for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+        if (folder_fd < 0 || !folder_name_of(id, kind, "", name) ||
+            !folder_name_of(id, kind, claim_suffix, claim))
             return;
         (void)unlinkat(folder_fd, claim, 0); // first: a writer checks it last
         (void)unlinkat(folder_fd, name, 0);
     }
 }
 
-// folder_is_stale returns true if the process of a claim has had its time.
-static bool folder_is_stale(int folder_fd, const char *name)
+static bool folder_is_older(int folder_fd, const char *name, time_t seconds)
 {
     struct stat facts;
     return fstatat(folder_fd, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
-           time(NULL) - facts.st_mtime > CLAIM_SECONDS;
+           time(NULL) - facts.st_mtime > seconds;
+}
+
+// folder_is_stale returns true if the process of a claim has had its time.
+static bool folder_is_stale(int folder_fd, const char *name)
+{
+    return folder_is_older(folder_fd, name, CLAIM_SECONDS);
 }
 
 bool symbol_cache_folder_claim(const char *folder, const struct build_id *id,
@@ -245,7 +250,8 @@ struct entries {
 };
 
 // folder_add_entry adds the cache called name. A name with a suffix is a file being
-// written, which is removed when it is a day old.
+// written, which is removed when it is a day old; an index of packages is removed after
+// a month.
 static bool folder_add_entry(struct entries *entries, int folder_fd, const char *name)
 {
     struct stat facts;
@@ -255,6 +261,10 @@ static bool folder_add_entry(struct entries *entries, int folder_fd, const char 
             (void)unlinkat(folder_fd, name, 0);
         return true;
     }
+    const char *kind = strchr(name, '-');
+    if (kind != NULL && strcmp(kind, kind_suffixes[SYMBOL_CACHE_OF_PACKAGES]) == 0 &&
+        folder_is_older(folder_fd, name, PACKAGES_SECONDS))
+        (void)unlinkat(folder_fd, name, 0);
     if (length >= NAME_SIZE ||
         fstatat(folder_fd, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
         return true;

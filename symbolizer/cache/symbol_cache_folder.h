@@ -28,8 +28,8 @@ enum symbol_cache_kind {
     SYMBOL_CACHE_OF_NAMES,    // docs/formats/symbol-cache.md
     SYMBOL_CACHE_OF_DEBUG,    // debug information that was compressed
                               // (decompressed_debug.h)
-    SYMBOL_CACHE_OF_PACKAGES, // of files (dpkg_packages.h); instead of a build ID it
-                              // has the state of dpkg's database
+    SYMBOL_CACHE_OF_PACKAGES, // the index of dpkg's lists (dpkg_packages.h); instead of
+                              // a build ID it has their state
 };
 
 // symbol_cache_folder_default writes the default folder:

@@ -20,8 +20,12 @@ struct dpkg_file {
 };
 
 // dpkg_packages_find looks for the packages of at most DPKG_FILES_MAX files in the
-// database below the folder root, "" for this system's. What is not found in
-// DPKG_TIMEOUT_MS stays unknown. The caller owns the packages. cache_folder (of symbol
-// caches, NULL: none) has what was found before in the same state of the database.
+// database below the folder root, "" for this system's. An index of the lists is made
+// if cache_folder (of symbol caches, NULL: none) has none of their state. What is not
+// in it after DPKG_TIMEOUT_MS is not found. The caller owns the packages.
 void dpkg_packages_find(const char *root, const char *cache_folder,
                         struct dpkg_file *files, size_t count);
+
+// dpkg_packages_index makes the index of this system's lists in cache_folder, readable
+// by everybody, so that no crash has to.
+void dpkg_packages_index(const char *cache_folder);

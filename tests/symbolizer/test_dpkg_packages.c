@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/files/dpkg_packages.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "support/folder.h"
 #include "support/test.h"
 
+static const char lists[] = "var/lib/dpkg/info";
 static const char status[] = "Package: libshop1\nStatus: install ok installed\n"
                              "Architecture: amd64\nVersion: 1.4-2\n\n"
                              "Package: libshop1\nArchitecture: i386\nVersion: 1.3\n"
@@ -21,6 +26,13 @@ static void write_database(const struct folder *folder, const char *name,
     assert_non_null(file);
     (void)fputs(text, file);
     assert_int_equal(fclose(file), 0);
+}
+
+// set_time gives a file or folder of the database a time of change.
+static void set_time(const struct folder *folder, const char *name, time_t seconds)
+{
+    const struct timespec times[] = { { .tv_sec = seconds }, { .tv_sec = seconds } };
+    assert_int_equal(utimensat(AT_FDCWD, folder_path(folder, name), times, 0), 0);
 }
 
 static int setup(void **state)
@@ -40,6 +52,9 @@ static int setup(void **state)
     write_database(*state, "var/lib/dpkg/info/shop-tools.list",
                    "/usr/bin/shop\n/opt/shop/deliver");
     write_database(*state, "var/lib/dpkg/info/shop-tools.md5sums", "/opt/none\n");
+    // Nothing that is found is kept by what it was found in, unless a test changes
+    // that.
+    set_time(*state, "var/lib/dpkg/status", time(NULL) + 1000);
     return 0;
 }
 
@@ -145,25 +160,107 @@ static void a_list_that_is_cut_has_the_files_before(void **state)
     }
 }
 
+// indexes gives the number of indexes in the cache, and cuts them to size.
+static int indexes(const char *cache, off_t size)
+{
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    int count = 0;
+    DIR *folder = opendir(cache);
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (strstr(entry->d_name, "-packages") == NULL)
+            continue;
+        count++;
+        (void)snprintf(path, sizeof(path), "%s/%s", cache, entry->d_name);
+        if (size >= 0)
+            assert_int_equal(truncate(path, size), 0);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return count;
+}
+
+// The lists are changed in place, so that only the time says that they were.
+static void an_index_is_used_until_the_lists_change(void **state)
+{
+    const struct folder *folder = *state;
+    char cache[PATH_MAX];
+    (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
+    for (int turn = 0; turn < 3; turn++) {
+        struct dpkg_file older = { "/bin/shop", NULL };
+        struct dpkg_file newer = { "/bin/new", NULL };
+        set_time(folder, lists, turn < 2 ? 1000 : 2000);
+        dpkg_packages_find(folder->path, cache, &newer, 1);
+        assert_int_equal(is_of(&newer, "shop-tools", "2:7.0"), turn == 2);
+        dpkg_packages_find(folder->path, cache, &older, 1);
+        // The list that the index leads to does not have it any more.
+        assert_int_equal(is_of(&older, "shop-tools", "2:7.0"), turn == 0);
+        assert_int_equal(indexes(cache, -1), turn < 2 ? 1 : 2);
+        write_database(folder, "var/lib/dpkg/info/shop-tools.list", "/bin/new\n");
+    }
+}
+
+static void versions_are_those_of_now(void **state)
+{
+    const struct folder *folder = *state;
+    char cache[PATH_MAX];
+    (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
+    set_time(folder, lists, 1000);
+    for (int turn = 0; turn < 2; turn++) {
+        struct dpkg_file file = { "/bin/shop", NULL };
+        dpkg_packages_find(folder->path, cache, &file, 1);
+        assert_true(is_of(&file, "shop-tools", turn == 0 ? "2:7.0" : "8.0"));
+        write_database(folder, "var/lib/dpkg/status",
+                       "Package: shop-tools\nVersion: 8.0\n");
+    }
+}
+
 static void what_was_found_is_known_until_the_database_changes(void **state)
 {
     const struct folder *folder = *state;
     char cache[PATH_MAX];
     (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
-    static const char list[] = "var/lib/dpkg/info/shop-tools.list";
     for (int turn = 0; turn < 3; turn++) {
         struct dpkg_file files[] = { { "/bin/shop", NULL },
                                      { "/bin/none", NULL },
                                      { "/opt/shop/deliver", NULL } };
+        set_time(folder, lists, time(NULL) + 1000); // no index is kept
+        set_time(folder, "var/lib/dpkg/status", turn < 2 ? 1000 : 2000);
         // The third file is looked for from the second turn on.
         dpkg_packages_find(folder->path, cache, files, turn == 0 ? 2 : 3);
         assert_int_equal(is_of(&files[0], "shop-tools", "2:7.0"), turn < 2);
-        assert_null(files[1].package);
+        assert_int_equal(is_of(&files[1], "shop-tools", "2:7.0"), turn == 2);
         assert_null(files[2].package);
-        write_database(folder, list, turn == 0 ? "/bin/none\n" : "/else\n");
-        if (turn == 1)
-            write_database(folder, "var/lib/dpkg/status", "Package: other\n");
+        write_database(folder, "var/lib/dpkg/info/shop-tools.list", "/bin/none\n");
     }
+}
+
+static void an_index_that_is_damaged_is_made_again(void **state)
+{
+    const struct folder *folder = *state;
+    char cache[PATH_MAX];
+    (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
+    set_time(folder, lists, 1000);
+    int cuts = 0;
+    for (off_t size = 0; size < 400; size++) { // longer ones have zeros at the end
+        struct dpkg_file file = { "/bin/shop", NULL };
+        dpkg_packages_find(folder->path, cache, &file, 1);
+        assert_true(is_of(&file, "shop-tools", "2:7.0"));
+        cuts += indexes(cache, size);
+    }
+    assert_int_equal(cuts, 400);
+}
+
+static void an_index_of_lists_that_may_change_yet_is_not_kept(void **state)
+{
+    const struct folder *folder = *state;
+    char cache[PATH_MAX];
+    (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
+    struct dpkg_file file = { "/bin/shop", NULL };
+    set_time(folder, lists, time(NULL) + 1000);
+    dpkg_packages_find(folder->path, cache, &file, 1);
+    assert_true(is_of(&file, "shop-tools", "2:7.0"));
+    assert_int_equal(indexes(cache, -1), 0);
 }
 
 static void what_could_not_be_read_is_looked_for_again(void **state)
@@ -176,11 +273,14 @@ static void what_could_not_be_read_is_looked_for_again(void **state)
                    folder_path(folder, "var/lib/dpkg/info/shop-tools.list"));
     assert_int_equal(unlink(list), 0);
     assert_int_equal(mkdir(list, 0700), 0);
+    set_time(folder, lists, 1000);
     struct dpkg_file file = { "/bin/shop", NULL };
     dpkg_packages_find(folder->path, cache, &file, 1);
     assert_null(file.package);
+    assert_int_equal(indexes(cache, -1), 0);
     assert_int_equal(rmdir(list), 0);
     write_database(folder, "var/lib/dpkg/info/shop-tools.list", "/bin/shop\n");
+    set_time(folder, lists, 1000);
     dpkg_packages_find(folder->path, cache, &file, 1);
     assert_true(is_of(&file, "shop-tools", "2:7.0"));
 }
@@ -195,7 +295,11 @@ int main(void)
         DPKG_TEST(a_damaged_database_ends_the_search),
         DPKG_TEST(a_database_that_is_cut_gives_no_other_package),
         DPKG_TEST(a_list_that_is_cut_has_the_files_before),
+        DPKG_TEST(an_index_is_used_until_the_lists_change),
         DPKG_TEST(what_was_found_is_known_until_the_database_changes),
+        DPKG_TEST(versions_are_those_of_now),
+        DPKG_TEST(an_index_that_is_damaged_is_made_again),
+        DPKG_TEST(an_index_of_lists_that_may_change_yet_is_not_kept),
         DPKG_TEST(what_could_not_be_read_is_looked_for_again),
     };
     return cmocka_run_group_tests_name("symbolizer/dpkg_packages", tests, NULL, NULL);
