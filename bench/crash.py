@@ -5,7 +5,8 @@
 # complete: without a reporter, with those that Debian has, and with crashhook, in turn.
 # Prints the tables of docs/performance.md: medians, what the handler costs to install, its
 # size, and the agent's peak memory and processor time. Turns in which the machine was slow
-# are repeated (phase.py). A first crash is one with an empty folder of symbol caches.
+# are repeated (phase.py). A first crash is one with an empty folder of symbol caches, and an
+# indexed one is one where `crashhook symbols index` has had the program and its libraries.
 
 import json
 import os
@@ -31,6 +32,7 @@ TARGETS = {"a": (0.9, 8, 30, 4, None), "n": (0.6, None, None, None, None),
            "i": (None, 8, None, None, None), "j": (None, None, None, None, 1)}
 FREE_MB = 40  # the agent's memory once the process is gone
 FIRST_CRASHES = 3
+FIRST_INDEXED = 1.5  # of a later crash
 
 # row, threads, depth, heap in MB, extra libraries, what it is
 ROWS = [
@@ -166,6 +168,20 @@ def first_complete(build, folder, command, variables):
     return medians(list(first_crashes(folder, turn)), "done_us") / 1000
 
 
+def indexed_complete(build, folder, command, variables):
+    """Ms to the complete report of the first crash of a build that was indexed."""
+    told = subprocess.run(["ldd", command[0]], stdout=subprocess.PIPE, text=True, check=True)
+    libraries = [word for word in told.stdout.split() if word.startswith("/")]
+
+    def turn(caches):
+        # Those without debug information are refused.
+        subprocess.run([os.path.join(build, "bin", "crashhook"), "symbols", "index", command[0],
+                        *libraries], env={**os.environ, "XDG_CACHE_HOME": caches}, check=False,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return run_once(build, command, new_spool(folder), XDG_CACHE_HOME=caches, **variables)
+    return medians(list(first_crashes(folder, turn)), "done_us") / 1000
+
+
 def one_turn(build, command, variables, folder, reporters):
     """One crash under each reporter: name to what crash_timer saw. Under crashhook there are
     two: a report wakes who watches for it, and on few processors the program then waits to
@@ -195,6 +211,7 @@ def measure(build, folder, command, variables, runs, reporters, now):
         "raw": medians(ours, "raw_us") / 1000,
         "done": medians(ours, "done_us") / 1000,
         "first": first_complete(build, folder, command, variables),
+        "indexed": indexed_complete(build, folder, command, variables),
         "report": medians(ours, "report_bytes") / 1000,
         "started": medians(ours, "started_ms"),
         "held_mb": held_mb,
@@ -209,6 +226,8 @@ def record_row(row, what, m):
             ("gone", m["gone"], "ms", gone, m["others"]),
             ("complete", m["done"], "ms", done, {}),
             ("complete, first crash", m["first"], "ms", first, {}),
+            ("complete, first crash, indexed", m["indexed"], "ms", FIRST_INDEXED * m["done"],
+             {}),
             ("agent started", m["started"], "ms", started, {}),
             ("agent while it holds", m["held_mb"], "MB", held, {}),
             ("agent afterwards", m["free_mb"], "MB", FREE_MB, {}),
@@ -226,6 +245,7 @@ def print_row(row, what, m):
              for name in ("held_mb", "free_mb", "used_ms"))
     print(f"| {row}: {what} | {none:.2f} | {m['gone']:.2f} | "
           f"{m['gone'] / none:.1f} | {m['raw']:.2f} | {m['done']:.1f} | {m['first']:.0f} | "
+          f"{m['indexed']:.1f} | "
           f"{m['report']:.0f} | {' | '.join(costs)} |", flush=True)
 
 
@@ -285,9 +305,9 @@ def main(build, runs):
     if peers.writes_core_files():
         reporters[peers.CORE_FILE] = None
     print("| row | no reporter, gone (ms) | crashhook, gone (ms) | ratio | raw report (ms) "
-          "| complete (ms) | first crash (ms) | report (KB) | agent held (MB) "
+          "| complete (ms) | first crash (ms) | indexed (ms) | report (KB) | agent held (MB) "
           "| agent free (MB) | agent, processor (ms) |")
-    print("|---" * 11 + "|")
+    print("|---" * 12 + "|")
     rows = []
     now = phase.Phase()
     with tempfile.TemporaryDirectory(prefix="crashhook-bench.") as folder:
