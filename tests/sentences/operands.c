@@ -196,9 +196,10 @@ STORE(call_through, UNMAPPED, "call *(%0)")
 //   access: write 1 0x123456789008
 STORE(high_byte, UNMAPPED, "mov %0, %%rdx; movb %%ah, 8(%%rdx)")
 
+// Some processors store the upper half first.
 // case masked_store
 //   kind: unknown
-//   says: Write to 0x123456789000, where nothing is mapped
+//   says: Write to 0x12345678900[08], where nothing is mapped
 //   access: write 16 0x123456789000
 STORE(masked_store, UNMAPPED,
       "mov %0, %%rdi; pcmpeqb %%xmm0, %%xmm0; maskmovdqu %%xmm0, %%xmm0")
