@@ -7,8 +7,8 @@
 // They are kept short and coarse on purpose: a group counts each distinct value, so a
 // value that differs from report to report, such as an address, is not a mark. In an
 // entry they stand one after the other, each with its NUL: two digits of enum
-// store_facet, a space, the value (an escape in JSON would be longer). Limits:
-// ENTRY_MARKS_SIZE bytes in all; what does not fit is left out.
+// store_facet, a line end, the value. Limits: ENTRY_MARKS_SIZE bytes in all; what does
+// not fit is left out.
 #pragma once
 #include <jansson.h>
 
