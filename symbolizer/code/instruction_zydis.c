@@ -182,13 +182,19 @@ static enum operand_access zydis_access(const struct decoded *d,
     return reads ? OPERAND_READ : OPERAND_UNUSED;
 }
 
-// size_of gives the bytes of an operand. Zydis has the cache line that clflush and its
-// kin flush, which need not begin at the address.
+// size_of gives the bytes of an operand; 0: not known. Zydis has the cache line that
+// clflush and its kin flush, which need not begin at the address. Of movsxd with a
+// prefix for 16 bits processors read 2 bytes or 4.
 static uint16_t size_of(const struct decoded *d, const ZydisDecodedOperand *operand)
 {
     bool flushes = d->instruction.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
                    d->instruction.mnemonic == ZYDIS_MNEMONIC_CLFLUSHOPT ||
                    d->instruction.mnemonic == ZYDIS_MNEMONIC_CLWB;
+    bool varies = d->instruction.mnemonic == ZYDIS_MNEMONIC_MOVSXD &&
+                  d->instruction.operand_width == 16 &&
+                  operand->type == ZYDIS_OPERAND_TYPE_MEMORY;
+    if (varies)
+        return 0;
     return flushes ? 1 : operand->size / 8;
 }
 

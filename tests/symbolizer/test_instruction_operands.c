@@ -244,7 +244,8 @@ static bool has_wrong_access(struct area *area, const struct form *form, size_t 
     bool says_written =
         form->access == OPERAND_WRITTEN || form->access == OPERAND_UPDATED;
     return form->access == OPERAND_UNUSED || form->access == OPERAND_UNKNOWN ||
-           wrote != says_written || (!is_bit && outcome.address - at >= form->size);
+           wrote != says_written ||
+           (!is_bit && outcome.address - at >= (form->size != 0 ? form->size : 1));
 }
 
 // reaches_closed returns true if the operand at that distance from the end of the open
@@ -262,15 +263,13 @@ static bool reaches_closed(struct area *area, const struct form *form, unsigned 
 static bool is_for_size(const struct form *form)
 {
     // Where the processor refuses sgdt and its kin, the kernel executes them itself. A
-    // prefix for 16 bits is not put before jumps, and not beside REX.W; with it, movsxd
-    // reads 2 bytes or 4, as processors differ.
+    // prefix for 16 bits is not put before jumps, and not beside REX.W.
     static const char *const others[] = { "xsave",  "xrstor", "mov fs", "mov gs",
                                           "lfs",    "lgs",    "mov ss", "lss",
                                           "mov ds", "mov es", "sgdt",   "sidt",
                                           "sldt",   "smsw",   "str ",   "bt" };
     bool is_jump = form->bytes[form->bytes[0] == 0x66] == 0xff;
-    if (form->bytes[0] == 0x66 &&
-        (is_jump || form->bytes[1] == 0x48 || form->bytes[1] == 0x63))
+    if (form->bytes[0] == 0x66 && (is_jump || form->bytes[1] == 0x48))
         return false;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (strncmp(form->text, others[i], strlen(others[i])) == 0)
