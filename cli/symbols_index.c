@@ -27,6 +27,7 @@ struct indexing {
     struct debug_search search;
     const char *path;
     struct build_id id;
+    bool everybody; // may read one of the files
 };
 
 // write_index is a guarded_child_fn: a damaged file must not end the command.
@@ -101,6 +102,7 @@ static int index_file(struct indexing *indexing)
                             why_not_indexed(status));
     if (everybody)
         symbol_cache_folder_share(folder, &indexing->id);
+    indexing->everybody = indexing->everybody || everybody;
     say_indexed(indexing->path, known ? "it is indexed already" : "indexed");
     return COMMAND_DONE;
 }
@@ -131,7 +133,7 @@ static int run_symbols_index(const struct options *options)
         indexing.path = options->arguments[i];
         result |= index_file(&indexing);
     }
-    dpkg_packages_index(indexing.search.cache_folder);
+    dpkg_packages_index(indexing.search.cache_folder, indexing.everybody);
     return result;
 }
 

@@ -453,14 +453,14 @@ void dpkg_packages_find(const char *root, const char *cache_folder,
     json_decref(known);
 }
 
-void dpkg_packages_index(const char *cache_folder)
+void dpkg_packages_index(const char *cache_folder, bool for_everybody)
 {
     struct search s = { .count = 0 };
     struct text CH_CLEANUP(text_deinit) index = { .limit_bytes = INDEX_BYTES };
     struct build_id state = { .size = 0 };
     if (!search_open(&s, ""))
         return;
-    if (index_get(&index, &s, "", cache_folder, &state))
+    if (index_get(&index, &s, "", cache_folder, &state) && for_everybody)
         symbol_cache_folder_share(cache_folder, &state);
     search_close(&s);
 }

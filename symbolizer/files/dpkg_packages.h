@@ -5,6 +5,7 @@
 // all of them.
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -26,6 +27,7 @@ struct dpkg_file {
 void dpkg_packages_find(const char *root, const char *cache_folder,
                         struct dpkg_file *files, size_t count);
 
-// dpkg_packages_index makes the index of this system's lists in cache_folder, readable
-// by everybody, so that no crash has to.
-void dpkg_packages_index(const char *cache_folder);
+// dpkg_packages_index makes the index of this system's lists in cache_folder, so that
+// no crash has to; for everybody: readable by all users, as symbol_cache_folder_share
+// has it.
+void dpkg_packages_index(const char *cache_folder, bool for_everybody);

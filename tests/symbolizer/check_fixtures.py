@@ -653,6 +653,15 @@ def an_index_made_ahead_names_what_is_stripped_later(folder):
     assert found == expected
 
 
+def an_index_of_what_nobody_else_may_read_is_for_nobody_else(folder):
+    path = build_shapes(folder)
+    os.chmod(path, 0o700)
+    symbols = os.path.join(folder, "crashhook", "symbols")
+    run(CRASHHOOK, "symbols", "index", "--cache", symbols, path)
+    for kept in (symbols, *(os.path.join(symbols, name) for name in os.listdir(symbols))):
+        assert os.stat(kept).st_mode & 0o077 == 0, kept
+
+
 def an_index_is_made_of_a_separate_debug_file(folder):
     path = build_shapes(folder)
     text = addresses_of(path)
@@ -729,6 +738,7 @@ CHECKS = [
     large_compressed_information_is_decompressed_into_the_cache_once,
     large_compressed_information_that_is_damaged_names_what_it_did,
     an_index_made_ahead_names_what_is_stripped_later,
+    an_index_of_what_nobody_else_may_read_is_for_nobody_else,
     an_index_is_made_of_a_separate_debug_file,
     what_cannot_be_indexed_is_said_and_keeps_nothing_else_from_it,
     the_index_that_root_made_of_what_is_installed_is_for_everybody,
