@@ -263,8 +263,10 @@ static bool folder_add_entry(struct entries *entries, int folder_fd, const char 
     }
     const char *kind = strchr(name, '-');
     if (kind != NULL && strcmp(kind, kind_suffixes[SYMBOL_CACHE_OF_PACKAGES]) == 0 &&
-        folder_is_older(folder_fd, name, PACKAGES_SECONDS))
+        folder_is_older(folder_fd, name, PACKAGES_SECONDS)) {
         (void)unlinkat(folder_fd, name, 0);
+        return true;
+    }
     if (length >= NAME_SIZE ||
         fstatat(folder_fd, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
         return true;

@@ -52,8 +52,7 @@ static int setup(void **state)
     write_database(*state, "var/lib/dpkg/info/shop-tools.list",
                    "/usr/bin/shop\n/opt/shop/deliver");
     write_database(*state, "var/lib/dpkg/info/shop-tools.md5sums", "/opt/none\n");
-    // Nothing that is found is kept by what it was found in, unless a test changes
-    // that.
+    // Packages are looked for each time, unless a test has the status settle.
     set_time(*state, "var/lib/dpkg/status", time(NULL) + 1000);
     return 0;
 }
@@ -160,9 +159,12 @@ static void a_list_that_is_cut_has_the_files_before(void **state)
     }
 }
 
-// indexes gives the number of indexes in the cache, and cuts them to size.
-static int indexes(const char *cache, off_t size)
+// indexes_change gives the number of indexes in the cache. They are cut to size, and
+// their time of change is set to so many seconds ago, unless those are negative.
+static int indexes_change(const char *cache, off_t size, time_t seconds)
 {
+    const struct timespec then = { .tv_sec = time(NULL) - seconds };
+    const struct timespec times[] = { then, then };
     char path[PATH_MAX];
     const struct dirent *entry;
     int count = 0;
@@ -174,6 +176,8 @@ static int indexes(const char *cache, off_t size)
         (void)snprintf(path, sizeof(path), "%s/%s", cache, entry->d_name);
         if (size >= 0)
             assert_int_equal(truncate(path, size), 0);
+        if (seconds >= 0)
+            assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
     if (folder != NULL)
         closedir(folder);
@@ -195,7 +199,7 @@ static void an_index_is_used_until_the_lists_change(void **state)
         dpkg_packages_find(folder->path, cache, &older, 1);
         // The list that the index leads to does not have it any more.
         assert_int_equal(is_of(&older, "shop-tools", "2:7.0"), turn == 0);
-        assert_int_equal(indexes(cache, -1), turn < 2 ? 1 : 2);
+        assert_int_equal(indexes_change(cache, -1, -1), turn < 2 ? 1 : 2);
         write_database(folder, "var/lib/dpkg/info/shop-tools.list", "/bin/new\n");
     }
 }
@@ -246,9 +250,25 @@ static void an_index_that_is_damaged_is_made_again(void **state)
         struct dpkg_file file = { "/bin/shop", NULL };
         dpkg_packages_find(folder->path, cache, &file, 1);
         assert_true(is_of(&file, "shop-tools", "2:7.0"));
-        cuts += indexes(cache, size);
+        cuts += indexes_change(cache, size, -1);
     }
     assert_int_equal(cuts, 400);
+}
+
+static void an_index_is_removed_after_a_month(void **state)
+{
+    enum { DAY_SECONDS = 24 * 60 * 60 };
+    const struct folder *folder = *state;
+    char cache[PATH_MAX];
+    (void)snprintf(cache, sizeof(cache), "%s", folder_path(folder, "cache"));
+    for (int turn = 0; turn < 3; turn++) {
+        struct dpkg_file file = { "/bin/shop", NULL };
+        set_time(folder, lists, 1000 + turn);
+        dpkg_packages_find(folder->path, cache, &file, 1);
+        assert_true(is_of(&file, "shop-tools", "2:7.0"));
+        assert_int_equal(indexes_change(cache, -1, -1), turn == 1 ? 2 : 1);
+        indexes_change(cache, -1, (turn == 0 ? 29 : 31) * DAY_SECONDS);
+    }
 }
 
 static void an_index_of_lists_that_may_change_yet_is_not_kept(void **state)
@@ -260,7 +280,7 @@ static void an_index_of_lists_that_may_change_yet_is_not_kept(void **state)
     set_time(folder, lists, time(NULL) + 1000);
     dpkg_packages_find(folder->path, cache, &file, 1);
     assert_true(is_of(&file, "shop-tools", "2:7.0"));
-    assert_int_equal(indexes(cache, -1), 0);
+    assert_int_equal(indexes_change(cache, -1, -1), 0);
 }
 
 static void what_could_not_be_read_is_looked_for_again(void **state)
@@ -277,7 +297,7 @@ static void what_could_not_be_read_is_looked_for_again(void **state)
     struct dpkg_file file = { "/bin/shop", NULL };
     dpkg_packages_find(folder->path, cache, &file, 1);
     assert_null(file.package);
-    assert_int_equal(indexes(cache, -1), 0);
+    assert_int_equal(indexes_change(cache, -1, -1), 0);
     assert_int_equal(rmdir(list), 0);
     write_database(folder, "var/lib/dpkg/info/shop-tools.list", "/bin/shop\n");
     set_time(folder, lists, 1000);
@@ -299,6 +319,7 @@ int main(void)
         DPKG_TEST(what_was_found_is_known_until_the_database_changes),
         DPKG_TEST(versions_are_those_of_now),
         DPKG_TEST(an_index_that_is_damaged_is_made_again),
+        DPKG_TEST(an_index_is_removed_after_a_month),
         DPKG_TEST(an_index_of_lists_that_may_change_yet_is_not_kept),
         DPKG_TEST(what_could_not_be_read_is_looked_for_again),
     };
