@@ -161,23 +161,20 @@ def first_crashes(folder, turn):
         shutil.rmtree(caches)
 
 
-def first_complete(build, folder, command, variables):
-    """Ms to the complete report of a first crash."""
+def mapped_files(program):
+    """A program and its libraries."""
+    told = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True)
+    return [program, *(word for word in told.stdout.split() if word.startswith("/"))]
+
+
+def first_complete(build, folder, command, variables, indexed=()):
+    """Ms to the complete report of a first crash, after these files were indexed."""
     def turn(caches):
-        return run_once(build, command, new_spool(folder), XDG_CACHE_HOME=caches, **variables)
-    return medians(list(first_crashes(folder, turn)), "done_us") / 1000
-
-
-def indexed_complete(build, folder, command, variables):
-    """Ms to the complete report of the first crash of a build that was indexed."""
-    told = subprocess.run(["ldd", command[0]], stdout=subprocess.PIPE, text=True, check=True)
-    libraries = [word for word in told.stdout.split() if word.startswith("/")]
-
-    def turn(caches):
-        # Those without debug information are refused.
-        subprocess.run([os.path.join(build, "bin", "crashhook"), "symbols", "index", command[0],
-                        *libraries], env={**os.environ, "XDG_CACHE_HOME": caches}, check=False,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if indexed:
+            # Files without debug information are refused.
+            subprocess.run([os.path.join(build, "bin", "crashhook"), "symbols", "index",
+                            *indexed], env={**os.environ, "XDG_CACHE_HOME": caches},
+                           check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return run_once(build, command, new_spool(folder), XDG_CACHE_HOME=caches, **variables)
     return medians(list(first_crashes(folder, turn)), "done_us") / 1000
 
@@ -211,7 +208,8 @@ def measure(build, folder, command, variables, runs, reporters, now):
         "raw": medians(ours, "raw_us") / 1000,
         "done": medians(ours, "done_us") / 1000,
         "first": first_complete(build, folder, command, variables),
-        "indexed": indexed_complete(build, folder, command, variables),
+        "indexed": first_complete(build, folder, command, variables,
+                                  mapped_files(command[0])),
         "report": medians(ours, "report_bytes") / 1000,
         "started": medians(ours, "started_ms"),
         "held_mb": held_mb,
@@ -245,8 +243,7 @@ def print_row(row, what, m):
              for name in ("held_mb", "free_mb", "used_ms"))
     print(f"| {row}: {what} | {none:.2f} | {m['gone']:.2f} | "
           f"{m['gone'] / none:.1f} | {m['raw']:.2f} | {m['done']:.1f} | {m['first']:.0f} | "
-          f"{m['indexed']:.1f} | "
-          f"{m['report']:.0f} | {' | '.join(costs)} |", flush=True)
+          f"{m['indexed']:.1f} | {m['report']:.0f} | {' | '.join(costs)} |", flush=True)
 
 
 def print_others(rows):
