@@ -5,8 +5,8 @@
 # collector over SQLite: the difference of processor time and of bytes in the store to one
 # that runs with --search-without that field, in turn. Bodies are those of bench/ingest.py,
 # with 8 clients, and their bytes are counted, too: those in use, because how many equal rows
-# fit into a page differs by steps. A field that costs more than 5 % of
-# either should be left out by default.
+# fit into a page differs by steps. A field that costs more than 5 % of either should be left
+# out by default.
 
 import os
 import sqlite3
