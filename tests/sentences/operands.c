@@ -196,7 +196,7 @@ STORE(call_through, UNMAPPED, "call *(%0)")
 //   access: write 1 0x123456789008
 STORE(high_byte, UNMAPPED, "mov %0, %%rdx; movb %%ah, 8(%%rdx)")
 
-// Some processors store the upper half first.
+// Some processors fault at the upper half, whatever the mask.
 // case masked_store
 //   kind: unknown
 //   says: Write to 0x12345678900[08], where nothing is mapped
