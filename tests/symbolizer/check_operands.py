@@ -16,8 +16,9 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SIZES = {"BYTE": 1, "WORD": 2, "DWORD": 4, "FWORD": 6, "QWORD": 8, "TBYTE": 10,
          "XMMWORD": 16, "OWORD": 16, "YMMWORD": 32, "ZMMWORD": 64}
 # objdump does not know that REX.W makes far pointers larger, and takes calls with a prefix
-# for 16 bits as AMD's processors do; ud0 and ud1 read nothing.
-DIFFERENT = r"(call|jmp) (far|qword) |l[fgs]s |ud[01] "
+# for 16 bits as AMD's processors do; ud0 and ud1 read nothing. Of movsxd with a prefix for
+# 16 bits no size is said, because processors differ.
+DIFFERENT = r"(call|jmp) (far|qword) |l[fgs]s |ud[01] |movsxd ([abcd]x|[sb]p|[sd]i), "
 SLOT = 16  # a form and one-byte instructions after it
 
 
