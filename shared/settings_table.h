@@ -5,8 +5,9 @@
 // SETTINGS stands for ROW(name, option, kind, member, fallback, accepted, help) of each
 // variable: its option of `crashhook run` (NULL: none), how its value is parsed and
 // where in struct settings it goes, the default as a user would type it ("": none),
-// what is accepted as messages say it, and one sentence. A WORD accepts the words that
-// stand there, in the order of the member's enum: "no, yes or tty", in small letters.
+// what is accepted as messages say it ("": SETTING_ACCEPTED), and one sentence. A WORD
+// accepts the words that stand there, in the order of the member's enum: "no, yes or
+// tty", in small letters.
 //
 // settings.c makes the rules of it that are part of every program, settings_help.c what
 // documents and options need.
@@ -19,6 +20,8 @@
 #define SETTING_WORD_ABORT(name) " " #name
 #define SETTING_WORD_DUMP(name) " " #name
 #define SETTING_WORD_PLAIN(name)
+
+#define SETTING_ACCEPTED "no or yes"
 
 // clang-format off
 #define SETTINGS(ROW) \
@@ -67,7 +70,7 @@
         "full", "full, fast or off", \
         "fast: function names; full: inlines and source lines too.") \
     ROW("CRASHHOOK_CACHE", "cache", WORD, cache, \
-        "yes", "no or yes", \
+        "yes", "", \
         "Whether symbol caches are read and written.") \
     ROW("CRASHHOOK_HOLD", "hold", WORD, hold, \
         "auto", "auto, capture, report or upload", \
@@ -105,43 +108,43 @@
         "Which threads' registers are printed; auto: the crashed thread's, if the " \
         "preset is full.") \
     ROW("CRASHHOOK_DEMANGLE", "demangle", WORD, demangle, \
-        "yes", "no or yes", \
+        "yes", "", \
         "Whether printed stacks have names as in the source; no: as linkers have them.") \
     ROW("CRASHHOOK_COLOR", "color", WORD, color, \
         "tty", "no, yes or tty", \
         "Whether the report is printed in colour; tty: on a terminal.") \
     ROW("CRASHHOOK_INTERACTIVE", "interactive", WORD, interactive, \
-        "no", "no or yes", \
+        "no", "", \
         "Hold a program in the foreground of a terminal, and let its user choose what " \
         "is shown, until CRASHHOOK_TIMEOUT at most.") \
     ROW("CRASHHOOK_WARNINGS", "warnings", WORD, warnings, \
-        "yes", "no or yes", \
+        "yes", "", \
         "Print a line about each variable that is not understood.") \
     ROW("CRASHHOOK_ARGUMENTS", "arguments", WORD, arguments, \
-        "yes", "no or yes", \
+        "yes", "", \
         "Put the variables of functions in the report.") \
     ROW("CRASHHOOK_SANITIZE", "sanitize", WORD, sanitize, \
-        "yes", "no or yes", \
+        "yes", "", \
         "Mask home directories and secrets before anything is written.") \
     ROW("CRASHHOOK_MEMORY", "memory", WORD, memory, \
-        "no", "no or yes", \
+        "no", "", \
         "Put memory around what the registers point to in the report.") \
     ROW("CRASHHOOK_STACKS", "stacks", WORD, stacks, \
-        "no", "no or yes", \
+        "no", "", \
         "Put the memory of the stacks in the report, for minidumps and debuggers.") \
     ROW("CRASHHOOK_DESCRIPTORS", "descriptors", WORD, descriptors, \
         "auto", "auto, yes or no", \
         "Whether a report lists the open descriptors; auto: after an abort or a bus " \
         "error, and of live processes. Yes holds a crashed program 0.06 ms longer.") \
     ROW("CRASHHOOK_PII", "pii", WORD, pii, \
-        "yes", "no or yes", \
+        "yes", "", \
         "Whether payment cards, IBANs and e-mail addresses stay in the report; no: " \
         "they are masked.") \
     ROW("CRASHHOOK_THROWS", "throws", WORD, throws, \
-        "no", "no or yes", \
+        "no", "", \
         "Keep the stacks that C++ exceptions are thrown with.") \
     ROW("CRASHHOOK_STARTS", "starts", WORD, starts, \
-        "no", "no or yes", \
+        "no", "", \
         "Count starts and clean ends, from which the collector computes crash-free rates.") \
     ROW("CRASHHOOK_TAGS", "tags", PAIRS, tags, \
         "", "k=v,k=v", \

@@ -312,14 +312,16 @@ void settings_read(struct settings *out, settings_get_fn *get,
         const char *at = rule_texts + rule->texts;
         const char *name = next_rule_text(&at);
         const char *fallback = next_rule_text(&at);
+        const char *accepted = *at != 0 ? at : SETTING_ACCEPTED;
         const char *value = get(context, name);
         if (*fallback != 0)
-            (void)read_setting_value(rule, at, fallback, out); // at what is accepted
+            (void)read_setting_value(rule, accepted, fallback, out);
         // An empty variable counts as unset, as after a shell's VAR= command.
-        if (value == NULL || *value == 0 || read_setting_value(rule, at, value, out))
+        if (value == NULL || *value == 0 ||
+            read_setting_value(rule, accepted, value, out))
             continue;
         if (complain != NULL)
-            complain(context, name, value, at);
+            complain(context, name, value, accepted);
     }
 }
 

@@ -11,7 +11,7 @@
     { name,                                                                            \
       option,                                                                          \
       fallback,                                                                        \
-      accepted,                                                                        \
+      sizeof(accepted) == 1 ? SETTING_ACCEPTED : accepted,                             \
       help,                                                                            \
       SETTING_##kind,                                                                  \
       offsetof(struct settings, member) },

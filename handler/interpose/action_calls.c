@@ -256,7 +256,6 @@ INTERPOSED int raise(int number)
 // end_now is in one piece for both, so that each is a jump.
 __attribute__((noinline, noreturn)) static void end_now(int status)
 {
-    crash_claim_await();
     liveness_record_end();
     crash_report_exit(status & 0xff, (uintptr_t)__builtin_frame_address(0));
     next_exit_now(status);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "handler/crash/crash.h"
@@ -17,6 +18,9 @@
 #include "handler/machine/machine.h"
 #include "handler/machine/syscalls.h"
 #include "handler/prepare/context.h"
+
+// __libc_single_threaded is glibc's, since 2.32.
+extern char __libc_single_threaded __attribute__((weak));
 
 static int32_t counted; // the process whose start was; 0: none
 
@@ -180,7 +184,32 @@ void liveness_record_end(void)
         crash_note_liveness(LIVENESS_ENDED);
 }
 
+// has_threads returns true if the program may have other threads.
+static bool has_threads(void)
+{
+    return &__libc_single_threaded != NULL && __libc_single_threaded == 0;
+}
+
+// await_fault waits as long as the kernel takes to call the handler of a fault that
+// another thread has just had: destructors release what such threads still use. A wait
+// in which a second begins is shorter, and one in a program with a clock of its own
+// ends by the number of looks.
+static void await_fault(void)
+{
+    enum { WAIT_NS = 50000, LOOKS = 5000 };
+    struct timespec began = { 0 }, now;
+    if (!has_threads() || !crash_may_call(CRASH_CALLS_CLOCK))
+        return;
+    (void)clock_gettime(CLOCK_MONOTONIC, &began);
+    for (int i = 0; i < LOOKS && !crash_claim_is_near(); i++) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        if ((unsigned long)(now.tv_nsec - began.tv_nsec) > WAIT_NS)
+            return;
+    }
+}
+
 __attribute__((destructor)) static void end_at_exit(void)
 {
+    await_fault();
     liveness_record_end();
 }

@@ -263,29 +263,20 @@ static stack_t new_stack(const stack_t *wanted)
     return disables ? none : stack;
 }
 
-// is_short returns true if what the program sets has no room for a handler of it and
-// for ours below that, as when it aborts.
-static bool is_short(const stack_t *wanted)
-{
-    return wanted != NULL && (wanted->ss_flags & SS_DISABLE) == 0 &&
-           !is_large_enough(wanted) && crash_plan != NULL;
-}
-
 // sigaltstack sets and returns the program's stack. The kernel has ours all the same:
-// the crash path moves handlers to theirs (crash_stack.c). A thread that has none of
-// ours, because it was started unseen, gets one.
+// the crash path moves handlers to theirs (crash_stack.c). A thread that was
+// started unseen has none of ours, and gets one where theirs is smaller: it may have no
+// room for a handler of the program and, when that aborts, for ours.
 INTERPOSED int sigaltstack(const stack_t *restrict wanted, stack_t *restrict old)
 {
     stack_t ours;
     if (kernel_altstack(NULL, &ours) != 0)
         return -1;
     struct crash_own_stack *own = crash_stack_own(&ours);
-    if (own == NULL && is_short(wanted)) {
-        const int error = errno;
-        if (crashhook_thread_init() == 0 && kernel_altstack(NULL, &ours) == 0)
-            own = crash_stack_own(&ours);
-        errno = error;
-    }
+    if (own == NULL && crash_plan != NULL && wanted != NULL && wanted->ss_flags == 0 &&
+        wanted->ss_size < STACK_BYTES && crashhook_thread_init() == 0 &&
+        kernel_altstack(NULL, &ours) == 0)
+        own = crash_stack_own(&ours);
     if (own == NULL)
         return kernel_altstack(wanted, old);
     stack_t before = own->theirs;
