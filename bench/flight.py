@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # flight BUILD: what the flight recorder costs (docs/costs.md), beside XRay's own
-# recorder of every clang that is installed.
+# recorder of every clang that is installed, and what reading a trace costs beside
+# llvm-xray.
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -14,6 +16,9 @@ import figures
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(SOURCE, "tests", "cli"))
+LLVM_XRAY = "/usr/lib/llvm-19/bin/llvm-xray"
+TRACE_BYTES = 16 << 20
 RUNS = 5
 ROWS = (("counter", "reading the counter"), ("plain", "a call, not instrumented"),
         ("idle", "-finstrument-functions, not recording"),
@@ -53,6 +58,32 @@ def measure(program, **variables):
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
+def processor_time(command):
+    """Seconds that one run of the command takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def read_traces(build):
+    os.environ["CRASHHOOK_BUILD"] = build
+    import test_fdr_tools  # pylint: disable=import-outside-toplevel
+    crashhook = os.path.join(build, "bin", "crashhook")
+    print("\n| a trace of 16 MiB, s of processor time | crashhook | llvm-xray 19 |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace")
+        test_fdr_tools.write_long(path, TRACE_BYTES)
+        for command, *options in (("account", "-k"), ("stack",)):
+            ours, theirs = map(statistics.median, figures.in_turn(
+                [lambda command=command: processor_time([crashhook, "fdr", command, path]),
+                 lambda command=command, options=options:
+                 processor_time([LLVM_XRAY, command, *options, path])], RUNS, 1))
+            print(f"| {command} | {ours:.3f} | {theirs:.3f} |")
+            figures.record("flight recorder", f"{command}: of the time of llvm-xray 19",
+                           ours / theirs, "times", ("<=", 0.2))
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     os.makedirs(os.path.join(build, "bench"), exist_ok=True)
@@ -74,6 +105,8 @@ def main():
                            ("<=", 2 * cost["counter"] + 5), {"XRay's own recorder": own})
             figures.record("flight recorder", f"{what}: cheaper than XRay's own, {compiler}",
                            own / ring, "times", (">=", 4))
+    if figures.installed(LLVM_XRAY, "reading a trace"):
+        read_traces(build)
 
 
 main()
