@@ -23,7 +23,7 @@ import figures  # noqa: E402
 import ingest  # noqa: E402
 from running import Collector  # noqa: E402
 
-FIELDS = ("kind", "frame", "file", "build", "message", "kernel", "processor", "uptime",
+FIELDS = ("kind", "frame", "file", "line", "build", "message", "kernel", "processor", "uptime",
           "thread", "address", "register", "argument", "depth", "freed-in")
 MOST_PERCENT = 5
 CLIENTS = 8

@@ -220,9 +220,9 @@ static const char *read_collector_limits(const struct options *options,
         return "--backup is for the collector that writes, and --read-only for one that"
                " does not";
     if (options->search_without != NULL && !search_leave_out(options->search_without))
-        return "--search-without is not some of kind, frame, file, build, message,"
-               " kernel, processor, uptime, thread, address, register, argument, depth"
-               " and freed-in, with commas";
+        return "--search-without is not some of kind, frame, file, line, build,"
+               " message, kernel, processor, uptime, thread, address, register,"
+               " argument, depth and freed-in, with commas";
     if (options->users != NULL && strcmp(options->users, "hashed") != 0 &&
         strcmp(options->users, "plain") != 0)
         return "--users is not `hashed` or `plain`";

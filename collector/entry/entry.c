@@ -7,6 +7,7 @@
 #include "base/system/file.h"
 #include "base/utf8.h"
 #include "collector/database/timestamp.h"
+#include "collector/entry/entry_marks.h"
 #include "report/file/digest.h"
 #include "report/grouping/group_key.h"
 #include "report/grouping/title.h"
@@ -258,7 +259,8 @@ static bool entry_marks_ok(const struct entry *entry)
         return false;
     for (size_t at = 0; at < size; at += strlen(entry->marks + at) + 1) {
         const char *mark = entry->marks + at;
-        if (strlen(mark) < 4 || strspn(mark, "0123456789") < 2 || mark[2] != '\n')
+        if (strlen(mark) < 4 || strspn(mark, "0123456789") < 2 ||
+            mark[2] != ENTRY_MARK_BLANK)
             return false;
     }
     return true;

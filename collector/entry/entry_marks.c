@@ -47,12 +47,13 @@ int entry_mark_kind(const char *mark)
     return (mark[0] - '0') * 10 + (mark[1] - '0');
 }
 
-// marks_add adds a value once, and returns whether the entry has it now.
-static bool marks_add(struct entry *entry, enum store_facet kind, const char *value)
+// marks_put adds a value once, and returns whether the entry has it now.
+static bool marks_put(struct entry *entry, enum store_facet kind, const char *value)
 {
     char mark[ENTRY_MARK_VALUE + MARK_VALUE_SIZE] = { (char)('0' + kind / 10),
-                                                      (char)('0' + kind % 10), '\n' };
-    if (value == NULL || value[0] == 0 || entry_marks_lack(kind))
+                                                      (char)('0' + kind % 10),
+                                                      ENTRY_MARK_BLANK };
+    if (value == NULL || value[0] == 0)
         return false;
     entry_copy(mark + ENTRY_MARK_VALUE, MARK_VALUE_SIZE, value);
     for (const char *had = entry_next_mark(entry, NULL); had != NULL;
@@ -66,6 +67,11 @@ static bool marks_add(struct entry *entry, enum store_facet kind, const char *va
     memcpy(entry->marks + entry->marks_size, mark, size);
     entry->marks_size += size;
     return true;
+}
+
+static bool marks_add(struct entry *entry, enum store_facet kind, const char *value)
+{
+    return !entry_marks_lack(kind) && marks_put(entry, kind, value);
 }
 
 // short_function appends a function's name without its parameters, or as it is where
@@ -87,14 +93,43 @@ static void mark_function(struct entry *entry, enum store_facet kind,
         marks_add(entry, kind, name.bytes);
 }
 
+// plain_path writes a path without "." and without folders that ".." leaves, so that
+// one file has one name. It ends before a folder or name that does not fit.
+static void plain_path(const char *path, char out[MARK_VALUE_SIZE])
+{
+    size_t size = path[0] == '/' ? 1 : 0;
+    size_t kept = size; // what no ".." leaves
+    out[0] = '/';
+    for (size_t length; path[0] != 0; path += path[length] != 0 ? length + 1 : length) {
+        length = strcspn(path, "/");
+        bool up = length == 2 && memcmp(path, "..", 2) == 0;
+        if (length == 0 || (length == 1 && path[0] == '.'))
+            continue;
+        if (up && size > kept) {
+            while (size > kept && out[size - 1] != '/')
+                size--;
+            size -= size > kept ? 1 : 0;
+            continue;
+        }
+        if (size + length + 2 > MARK_VALUE_SIZE)
+            break;
+        if (size != 0 && out[size - 1] != '/')
+            out[size++] = '/';
+        memcpy(out + size, path, length);
+        size += length;
+        kept = up ? size : kept;
+    }
+    out[size] = 0;
+}
+
 // mark_line marks a file with the line, as it stands in compilers' messages.
 static void mark_line(const json_t *frame, const char *file, struct entry *entry)
 {
     char place[MARK_VALUE_SIZE];
     json_int_t line = json_integer_value(json_object_get(frame, "line"));
     int length = snprintf(place, sizeof(place), "%s:%lld", file, (long long)line);
-    if (line > 0 && (size_t)length < sizeof(place))
-        marks_add(entry, FACET_FILE, place);
+    if (line > 0 && (size_t)length < sizeof(place) && !entry_marks_lack(FACET_LINE))
+        marks_put(entry, FACET_FILE, place);
 }
 
 static void mark_frames(const json_t *report, const json_t *frames, struct entry *entry)
@@ -110,13 +145,16 @@ static void mark_frames(const json_t *report, const json_t *frames, struct entry
         if (i > 0 && report_same_place(json_array_get(frames, i - 1), frame))
             continue;
         const char *function = report_string(frame, "function");
-        const char *file = report_string(frame, "file");
+        const char *path = report_string(frame, "file");
         const json_t *image = report_image(report, frame);
+        char file[MARK_VALUE_SIZE];
+        if (path != NULL)
+            plain_path(path, file);
         if (function != NULL && named++ < FRAMES_MARKED)
             mark_function(entry, FACET_FRAME, function);
-        if (file != NULL && files++ < FILES_MARKED)
+        if (path != NULL && files++ < FILES_MARKED)
             marks_add(entry, FACET_FILE, file);
-        if (file != NULL && lines < LINES_MARKED &&
+        if (path != NULL && lines < LINES_MARKED &&
             !report_frame_is_system(report, frame)) {
             mark_line(frame, file, entry);
             lines++;

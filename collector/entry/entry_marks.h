@@ -7,15 +7,18 @@
 // They are kept short and coarse on purpose: a group counts each distinct value, so a
 // value that differs from report to report, such as an address, is not a mark. In an
 // entry they stand one after the other, each with its NUL: two digits of enum
-// store_facet, a line end, the value. Limits: ENTRY_MARKS_SIZE bytes in all; what does
-// not fit is left out.
+// store_facet, a space, the value (an escape in JSON would be longer). Limits:
+// ENTRY_MARKS_SIZE bytes in all; what does not fit is left out.
 #pragma once
 #include <jansson.h>
 
 #include "collector/entry/entry.h"
 #include "collector/entry/store_facet.h"
 
-enum { ENTRY_MARK_VALUE = 3 }; // where a mark's value begins
+enum {
+    ENTRY_MARK_BLANK = ' ', // after the digits
+    ENTRY_MARK_VALUE = 3,   // where a mark's value begins
+};
 
 // entry_marks_from_report adds the marks of a report to its entry.
 void entry_marks_from_report(const json_t *report, struct entry *entry);

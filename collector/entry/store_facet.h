@@ -34,5 +34,6 @@ enum store_facet {
     FACET_ARGUMENT = 26,
     FACET_DEPTH = 27,
     FACET_FREED_IN = 28,
-    FACET_DAY = 30, // in no database: the day of a report's time, for counts
+    FACET_LINE = 29, // in no database, where lines are files
+    FACET_DAY = 30,  // in no database: the day of a report's time, for counts
 };

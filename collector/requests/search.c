@@ -118,6 +118,8 @@ bool search_leave_out(const char *fields)
         size_t index = search_key_index(name);
         enum store_facet facet =
             index < KEY_COUNT ? store_query_facet(keys[index].key) : FACET_TITLE;
+        if (strcmp(name, "line") == 0)
+            facet = FACET_LINE;
         if (facet < FACET_KIND)
             return false;
         entry_marks_leave_out(facet);
@@ -399,8 +401,6 @@ static enum ch_status add_term(struct search *search, const char *key,
         return search_fail(search, "`%s:` has no value", key);
     if (value[0] == 0)
         return CH_OK;
-    if (key != NULL && entry_marks_lack(store_query_facet(keys[index].key)))
-        return search_fail(search, "this collector does not search by `%s:`", key);
     search->said[n].key = key != NULL ? keys[index].name : NULL;
     search->said[n].value = value;
     if (key != NULL)
@@ -411,6 +411,13 @@ static enum ch_status add_term(struct search *search, const char *key,
         key != NULL ? read_value(search, keys[index].name, &term) : CH_OK;
     if (status != CH_OK)
         return status;
+    if (key != NULL && term.key == STORE_KEY_FILE && term.at_end) {
+        if (entry_marks_lack(FACET_LINE))
+            return search_fail(search, "this collector does not search by `file:` with"
+                                       " a line");
+    } else if (key != NULL && entry_marks_lack(store_query_facet(term.key))) {
+        return search_fail(search, "this collector does not search by `%s:`", key);
+    }
     search->terms[search->count++] = term;
     return CH_OK;
 }

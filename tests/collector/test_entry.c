@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What entries are made of: the order of releases, and pseudonyms of users.
+// What entries are made of: the order of releases, pseudonyms of users, paths of files.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/entry/entry_marks.h"
 #include "collector/entry/release_order.h"
 #include "collector/entry/user_name.h"
 #include "support/test.h"
@@ -168,6 +169,50 @@ static void text_that_ends_anywhere_is_not_read_beyond_its_end(void **state)
     text_deinit(&out);
 }
 
+// path_found gives the path that a report is found by whose crashed frame is in that
+// file.
+static const char *path_found(const char *file, char out[256])
+{
+    static struct entry entry;
+    json_t *report = json_pack("{s:{s:i}, s:[{s:i, s:b, s:{s:[{s:s}]}}]}", "crash",
+                               "thread", 1, "threads", "tid", 1, "crashed", 1,
+                               "backtrace", "frames", "file", file);
+    entry_marks_from_report(report, &entry);
+    json_decref(report);
+    for (const char *mark = entry_next_mark(&entry, NULL); mark != NULL;
+         mark = entry_next_mark(&entry, mark))
+        if (entry_mark_kind(mark) == FACET_FILE) {
+            entry_copy(out, 256, mark + ENTRY_MARK_VALUE);
+            return out;
+        }
+    return "";
+}
+
+static void a_file_is_found_by_one_path(void **state)
+{
+    (void)state;
+    static const char *const paths[][2] = {
+        { "/src/shop/find.c", "/src/shop/find.c" },
+        { "./csu/../sysdeps/nptl/start.h", "sysdeps/nptl/start.h" },
+        { "/build/out/../../src//find.c", "/src/find.c" },
+        { "../../src/./a/../find.c", "../../src/find.c" },
+        { "a/../../find.c", "../find.c" },
+        { "..find.c/..", "" },
+        { ".", "" },
+        { "/..", "/.." },
+        { "src/find.c/", "src/find.c" },
+    };
+    char found[256];
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        assert_string_equal(path_found(paths[i][0], found), paths[i][1]);
+    char deep[1000];
+    for (size_t i = 0; i < sizeof(deep); i++)
+        deep[i] = i % 10 == 0 ? '/' : 'd';
+    deep[sizeof(deep) - 1] = 0;
+    assert_int_equal(strlen(path_found(deep, found)) % 10, 0);
+    assert_in_range(strlen(found), 100, 160);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_user_has_one_pseudonym_in_each_project),
         cmocka_unit_test(the_user_is_replaced_where_it_is_and_nothing_else_is),
         cmocka_unit_test(a_user_that_cannot_be_hidden_is_refused),
+        cmocka_unit_test(a_file_is_found_by_one_path),
         cmocka_unit_test(text_that_ends_anywhere_is_not_read_beyond_its_end),
     };
     return cmocka_run_group_tests_name("collector/entry", tests, NULL, NULL);

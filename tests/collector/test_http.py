@@ -455,6 +455,22 @@ class Starting(unittest.TestCase):
             self.assertEqual((status, said["error"]),
                              (400, "this collector does not search by `frame:`"))
 
+    def test_lines_and_names_of_files_are_left_out_apart(self):
+        report = sample_reports.null_write(1)
+        frame = report["threads"][0]["backtrace"]["frames"][0]
+        for left_out, refused in (("line", "`file:` with a line"), ("file", "`file:`")):
+            with Collector(BINARY, extra=["--search-without", left_out]) as collector:
+                collector.post(report)
+                for field, value in (("line", f"{frame['file']}:{frame['line']}"),
+                                     ("file", frame["file"])):
+                    status, said = collector.json(
+                        "GET", "/api/v1/groups?q=" + urllib.parse.quote(f"file:{value}"))
+                    if field == left_out:
+                        self.assertEqual((status, said["error"]), (
+                            400, f"this collector does not search by {refused}"))
+                    else:
+                        self.assertEqual(len(said["groups"]), 1, value)
+
     def test_no_thread_but_the_first_takes_the_signals_that_end_it(self):
         ends = sum(1 << signal.Signals[name] - 1 for name in ("SIGTERM", "SIGINT", "SIGHUP"))
         with Collector(BINARY) as collector:
