@@ -96,9 +96,10 @@ CRASHHOOK_API int crashhook_install(const struct crashhook_options *options);
 
 // crashhook_thread_init gives the calling thread an alternate signal stack, without
 // which its stack overflows cannot be reported; it is freed when the thread ends.
-// Threads made by pthread_create or thrd_create already have one, except in a program
-// that links libcrashhook.a. Handlers of the program run on the stack that they have
-// without it, and sigaltstack shows the program's stack. 0, or an errno value.
+// Threads made by pthread_create or thrd_create already have one. In a program that
+// links libcrashhook.a, those get one that set a smaller one themselves. Handlers of
+// the program run on the stack that they have without it, and sigaltstack shows the
+// program's stack. 0, or an errno value.
 CRASHHOOK_API int crashhook_thread_init(void);
 
 // The context of a program while it runs, for the report of a later crash. These calls
