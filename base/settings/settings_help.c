@@ -11,7 +11,7 @@
     { name,                                                                            \
       option,                                                                          \
       fallback,                                                                        \
-      sizeof(accepted) == 1 ? SETTING_ACCEPTED : accepted,                             \
+      sizeof(accepted) == 1 ? SETTING_ACCEPTED : (accepted),                           \
       help,                                                                            \
       SETTING_##kind,                                                                  \
       offsetof(struct settings, member) },

@@ -7,7 +7,6 @@
 #include "base/system/file.h"
 #include "base/utf8.h"
 #include "collector/database/timestamp.h"
-#include "collector/entry/entry_marks.h"
 #include "report/file/digest.h"
 #include "report/grouping/group_key.h"
 #include "report/grouping/title.h"

@@ -18,6 +18,7 @@ enum {
     ENTRY_HELD = 8,
     ENTRY_GROUP_SIZE = 65,
     ENTRY_MARKS_SIZE = 4096,
+    ENTRY_MARK_BLANK = ' ', // after the two digits of a mark
     ENTRY_PROJECT_SIZE = 64,
     ENTRY_SENDER_SIZE = 64,
     ENTRY_BUILDS = 16,

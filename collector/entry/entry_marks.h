@@ -15,10 +15,7 @@
 #include "collector/entry/entry.h"
 #include "collector/entry/store_facet.h"
 
-enum {
-    ENTRY_MARK_BLANK = ' ', // after the digits
-    ENTRY_MARK_VALUE = 3,   // where a mark's value begins
-};
+enum { ENTRY_MARK_VALUE = 3 }; // where a mark's value begins
 
 // entry_marks_from_report adds the marks of a report to its entry.
 void entry_marks_from_report(const json_t *report, struct entry *entry);
