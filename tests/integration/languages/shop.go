@@ -9,17 +9,30 @@ package main
 import "C"
 
 import (
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
 
 type shop struct{ orders chan int }
 
+// allWait returns true if every other goroutine of the program waits, main too.
+func allWait() bool {
+	buffer := make([]byte, 1<<16)
+	text := string(buffer[:runtime.Stack(buffer, true)])
+	locks := strings.Count(text, "[sync.Mutex.Lock") + strings.Count(text, "[semacquire")
+	return strings.Count(text, "[chan receive") == 4 && strings.Contains(text, "[sleep") && locks == 1
+}
+
 //go:noinline
 func (s *shop) serve(depth int) {
 	if depth > 0 {
 		s.serve(depth - 1)
 		return
+	}
+	for !allWait() {
+		time.Sleep(time.Millisecond)
 	}
 	C.crash()
 }
@@ -42,7 +55,6 @@ func main() {
 	}
 	go s.sleeps()
 	go s.locks(lock)
-	time.Sleep(50 * time.Millisecond) // until they wait
 	go s.serve(3)
 	<-s.orders
 }
