@@ -53,6 +53,7 @@ static json_t *value_make(const struct argument_stack *stack,
                                     .dwarf = dwarf,
                                     .held = stack->held,
                                     .image = dwarf != NULL ? &code : NULL,
+                                    .cut = stack->held != NULL,
                                     .home = stack->options->home,
                                     .sanitize = stack->options->sanitize };
     return type_value_make(&how, argument->type, address,

@@ -149,11 +149,22 @@ static json_t *pointer_object(uint64_t address, const char *key, json_t *value)
     return json_pack("{s:o, s:o}", "address", address_value(address), key, value);
 }
 
-// error_value returns why the object that a pointer points to is missing.
-static json_t *error_value(const struct making *m, uint64_t address)
+// was_readable returns false if no memory was at address that the program could read.
+static bool was_readable(const struct held_file *held, uint64_t address)
 {
-    bool known = address >= m->how->known_from && address < m->how->known_to;
-    return json_string(m->how->cut && !known ? "not-copied" : "unreadable");
+    if (held == NULL || held->mapping_count == 0)
+        return true;
+    const struct held_mapping *mapping = held_file_mapping(held, address);
+    return mapping != NULL && (mapping->flags & HELD_READ) != 0;
+}
+
+// missing_reason returns why what a pointer at place leads to, at address, is missing.
+static json_t *missing_reason(const struct making *m, uint64_t place, uint64_t address)
+{
+    bool known = place >= m->how->known_from && place < m->how->known_to;
+    return json_string(m->how->cut && !known && was_readable(m->how->held, address)
+                           ? "not-copied"
+                           : "unreadable");
 }
 
 // unknown_value is what is shown where the type is not known.
@@ -162,9 +173,9 @@ static json_t *unknown_value(void)
     return json_pack("{s:s}", "error", "no-type");
 }
 
-static json_t *error_object(const struct making *m)
+static json_t *error_object(const struct making *m, uint64_t address)
 {
-    return json_pack("{s:s}", "error", m->how->cut ? "not-copied" : "unreadable");
+    return json_pack("{s:o}", "error", missing_reason(m, 0, address));
 }
 
 // value_note_seen returns true if an object was followed before, and notes it.
@@ -240,7 +251,7 @@ static json_t *array_string(const struct making *m, uint64_t address, uint64_t s
     char bytes[TYPE_VALUE_STRING + 1] = "";
     size_t length = size < TYPE_VALUE_STRING ? (size_t)size : TYPE_VALUE_STRING;
     if (memory_read(m->how->memory, address, bytes, length) != CH_OK)
-        return error_object(m);
+        return error_object(m, address);
     return string_value(m, bytes, size > length && strlen(bytes) == length);
 }
 
@@ -258,7 +269,7 @@ static json_t *pointed_string(const struct making *m, const struct item *item,
         return m->how->pointers == 0
                    ? address_value(address)
                    : pointer_object(address, "error",
-                                    error_value(m, item->place.address));
+                                    missing_reason(m, item->place.address, address));
     return pointer_object(address, "value", string_value(m, bytes, status != CH_OK));
 }
 
@@ -267,7 +278,7 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     const struct type_table *table = m->how->table;
     uint64_t address;
     if (memory_read_word(m->how->memory, item->place.address, &address) != CH_OK)
-        return error_object(m);
+        return error_object(m, item->place.address);
     if (address == 0)
         return json_null();
     uint32_t pointer = type_strip(table, item->place.type);
@@ -287,7 +298,8 @@ static json_t *pointer_value(struct making *m, const struct item *item)
     if (value_note_seen(m, address, target))
         return pointer_object(address, "seen", json_true());
     if (memory_read(m->how->memory, address, &first, sizeof(first)) != CH_OK)
-        return pointer_object(address, "error", error_value(m, item->place.address));
+        return pointer_object(address, "error",
+                              missing_reason(m, item->place.address, address));
     json_t *object = json_pack("{s:o}", "address", address_value(address));
     const struct item next = { .container = object,
                                .key = "value",
@@ -309,7 +321,7 @@ static void value_place_base(const struct making *m, const struct type_part *par
     if (memory_read_word(m->how->memory, address, &table) != CH_OK ||
         memory_read_word(m->how->memory, table + (uint64_t)part->value, &offset) !=
             CH_OK)
-        item->ready = error_object(m);
+        item->ready = error_object(m, address);
     else
         item->place.address = address + offset;
 }
@@ -697,7 +709,7 @@ static json_t *value_make_value(struct making *m, const struct item *from)
     case TYPE_ENUM:
     case TYPE_SLICE: {
         json_t *value = type_scalar_value(table, m->how->memory, &item.place);
-        return value != NULL ? value : error_object(m);
+        return value != NULL ? value : error_object(m, item.place.address);
     }
     default:
         return unknown_value();

@@ -236,9 +236,11 @@ class Values(unittest.TestCase):
     def test_maps_channels_and_interfaces_of_go_hold_what_the_program_says(self):
         with Scene() as scene:
             path = self.compile_go(scene)
-            compared = self.check(scene, path, range(harness.SEED, harness.SEED + RUNS),
+            # What is copied depends on addresses, which differ from run to run.
+            runs = 3 * RUNS
+            compared = self.check(scene, path, range(harness.SEED, harness.SEED + runs),
                                   is_same_of_go)
-            self.assertGreaterEqual(compared, RUNS * 17)
+            self.assertGreaterEqual(compared, runs * 17)
 
     def test_damaged_maps_of_go_end_the_walk_and_nothing_else(self):
         with Scene() as scene:

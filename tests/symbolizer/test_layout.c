@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbolizer/values/layout_table.h"
 
+#include "report/file/held_file.h"
 #include "support/layout_builder.h"
 #include "support/test.h"
 #include "support/type_builder.h"
@@ -170,6 +171,41 @@ static void a_string_is_read_as_far_as_its_memory_is_there(void **state)
 }
 
 // hostile is memory of words that lead to each other, or nowhere, from a seed.
+static void what_was_not_copied_is_not_said_to_be_unreadable(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t start;
+        uint64_t flags;
+        bool cut;
+        const char *said;
+    } cases[] = {
+        { BASE, HELD_READ, true, "not-copied" },
+        { BASE, HELD_READ, false, "unreadable" },
+        { BASE, HELD_WRITE, true, "unreadable" },
+        { BASE + 4096, HELD_READ, true, "unreadable" },
+    };
+    struct target target = { .size = 4 }; // half of the number
+    const struct memory_reader memory = { .read = read_target, .source = &target };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct held_mapping mapping = { cases[i].start, cases[i].start + 4096,
+                                        cases[i].flags };
+        const struct held_file held = { .mappings = &mapping, .mapping_count = 1 };
+        struct type_table table;
+        assert_int_equal(type_table_init(&table), CH_OK);
+        uint32_t type = add_type(
+            &table, &(struct type){ .kind = TYPE_INTEGER, .name = "long", .size = 8 });
+        const struct type_value how = {
+            .table = &table, .memory = &memory, .held = &held, .cut = cases[i].cut
+        };
+        json_t *value = type_value_make(&how, type, BASE, "n");
+        assert_string_equal(json_string_value(json_object_get(value, "error")),
+                            cases[i].said);
+        json_decref(value);
+        type_table_deinit(&table);
+    }
+}
+
 static void fill_hostile(struct target *target, uint32_t seed)
 {
     static const uint64_t odd[] = { 0, 1, 2, UINT64_MAX, 0x4141414141414141 };
@@ -277,6 +313,7 @@ int main(void)
         cmocka_unit_test(an_object_that_was_not_made_yet_is_shown_by_its_members),
         cmocka_unit_test(a_class_that_only_has_the_members_is_none),
         cmocka_unit_test(a_string_is_read_as_far_as_its_memory_is_there),
+        cmocka_unit_test(what_was_not_copied_is_not_said_to_be_unreadable),
         cmocka_unit_test(every_layout_is_found_by_its_members),
         cmocka_unit_test(every_layout_ends_whatever_the_memory_holds),
         cmocka_unit_test(a_vector_that_ends_before_it_begins_is_damaged),
