@@ -21,6 +21,7 @@
 #define SETTING_WORD_DUMP(name) " " #name
 #define SETTING_WORD_PLAIN(name)
 
+// SETTING_ACCEPTED is what most rows accept: stored once in each program.
 #define SETTING_ACCEPTED "no or yes"
 
 // clang-format off

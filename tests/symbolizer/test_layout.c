@@ -170,7 +170,6 @@ static void a_string_is_read_as_far_as_its_memory_is_there(void **state)
     assert_int_equal(failures, 0);
 }
 
-// hostile is memory of words that lead to each other, or nowhere, from a seed.
 static void what_was_not_copied_is_not_said_to_be_unreadable(void **state)
 {
     (void)state;
@@ -206,6 +205,7 @@ static void what_was_not_copied_is_not_said_to_be_unreadable(void **state)
     }
 }
 
+// hostile is memory of words that lead to each other, or nowhere, from a seed.
 static void fill_hostile(struct target *target, uint32_t seed)
 {
     static const uint64_t odd[] = { 0, 1, 2, UINT64_MAX, 0x4141414141414141 };
